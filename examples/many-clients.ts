@@ -11,7 +11,7 @@ if (command === 'serve') {
   const engine = await Engine.open({
     name: 'server',
     onSession: (session) => {
-      const { peerName } = session.facts;
+      const { peerName } = session;
       const memory = Buffer.alloc(64);
       const region = engine.register(memory, { name: `inbox of ${peerName}` });
       session.on('close', (error) => {

@@ -92,7 +92,11 @@ typedef struct tcpx_request tcpx_request;
 TCPX_API tcpx_status tcpx_open(const char *folder, const char *name, const char *settings,
                                tcpx_session **session);
 
-/* Gives up what is in flight and frees everything of the session, requests included. */
+/*
+ * Gives up what is in flight and frees everything of the session, requests included. On return
+ * nothing reads or writes memory of this session any more, unless the service was stopped and did
+ * not answer for service.answerMs (30 s).
+ */
 TCPX_API void tcpx_close(tcpx_session *session);
 
 /*
@@ -154,8 +158,8 @@ TCPX_API tcpx_status tcpx_register(tcpx_session *session, void *addr, size_t byt
                                    tcpx_memory_kind kind, unsigned rights, uint32_t *memory);
 /*
  * The same for memory that is a shared mapping of `fd` from `offset` on: no extra copy. The file
- * must be sealed against shrinking (F_SEAL_SHRINK), because a shorter file would kill the service.
- * The descriptor stays the caller's.
+ * must be sealed against shrinking (F_SEAL_SHRINK), because a shorter file would kill the service,
+ * and not of huge pages, because they may run out. The descriptor stays the caller's.
  */
 TCPX_API tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t bytes, int fd,
                                       uint64_t offset, unsigned rights, uint32_t *memory);

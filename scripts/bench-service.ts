@@ -15,17 +15,23 @@ import {
 } from '../test/service/service-world.js';
 import { netLabObstacle, openNetLab } from '../test/support/net-lab.js';
 import { ownBench } from './perf/own-bench.js';
+import { processRateGBps } from './perf/process-rate.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = `npm run bench:service [-- --rounds N]
-  64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback`;
+  64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback; how fast
+  the kernel copies a program's memory; small posts where both programs poll`;
 const LARGE = 64 * 1024 * 1024;
 const LARGE_POSTS = 12;
 const SMALL = 4096;
+const MEDIUM = 64 * 1024;
 const SMALL_POSTS = 2000;
+const POLLED_POSTS = 500;
+/** Longer than any of them; a notification ends it. */
+const STARE_MS = 600_000;
 const BUSY_LOAD = 0.5;
 
-/** Takes a figure of itself, the median of its posts: GB/s for large transfers, µs for small. */
+/** Takes a figure of itself: GB/s for large transfers, µs of a post for small. */
 interface Row {
   readonly name: string;
   /** Of the engine alone, which the others are compared with. */
@@ -50,6 +56,47 @@ function engineRows(): Row[] {
       take: async () => (await ownBench([...flags, ...small])).latencyUs.p50,
     },
   ];
+}
+
+/** How fast the kernel copies memory of a client, which copied memory pays at both ends. */
+async function copyRows(end: End): Promise<Row[]> {
+  const memory = await addMemory(end, LARGE, 'malloc');
+  await end.program.do(`fill ${memory.id} 1`);
+  const addr = Number(await end.program.do(`where ${memory.id}`));
+  const range = { pid: end.program.child.pid ?? 0, addr, bytes: LARGE };
+  return (['read', 'write'] as const).map((direction) => ({
+    name: `process_vm_${direction}v 64 MiB`,
+    unit: 'GB/s',
+    take: () => {
+      const passes = Array.from({ length: LARGE_POSTS }, () => processRateGBps(range, direction));
+      return Promise.resolve(medianOf(passes));
+    },
+  }));
+}
+
+/** As programs do that have a core to themselves: neither end ever sleeps. */
+async function polledRows(where: string, from: End, to: End): Promise<Row[]> {
+  const here = await addMemory(from, MEDIUM, 'malloc');
+  const there = await addMemory(to, MEDIUM, 'malloc');
+  const { peer, region } = await load(from, to, there);
+  const rows: Row[] = [];
+  for (const bytes of [SMALL, MEDIUM]) {
+    const request = await from.program.do(`prepare ${peer} ${here.id} ${region} ${bytes}`);
+    rows.push({
+      name: `${where}, both poll, ${bytes / 1024} KiB`,
+      base: bytes === SMALL ? 'engine 4 KiB' : '',
+      unit: 'µs',
+      take: async () => {
+        const staring = to.program.do(`stare ${STARE_MS}`);
+        const said = await from.program.do(`repeat ${request} ${POLLED_POSTS} poll`);
+        await from.program.do(`notify ${peer} over`);
+        await staring;
+        // The mean: a lost time slice is what it is about.
+        return at(said.split(' ').map(Number), 2) / POLLED_POSTS;
+      },
+    });
+  }
+  return rows;
 }
 
 /** Shared and copied memory between two clients, large and small. */
@@ -96,12 +143,14 @@ async function measure(rows: readonly Row[], rounds: number): Promise<void> {
     }
   }
   for (const { name, base, unit } of rows) {
-    const figure = medianOf(taken.get(name) ?? []);
+    const all = taken.get(name) ?? [];
+    const figure = medianOf(all);
+    const spread = `(${Math.min(...all).toFixed(2)}–${Math.max(...all).toFixed(2)})`;
     const ratio =
       base === undefined
         ? ''
         : `  ${(figure / medianOf(taken.get(base) ?? [])).toFixed(2)} × ${base}`;
-    process.stdout.write(`${name}: ${figure.toFixed(2)} ${unit}${ratio}\n`);
+    process.stdout.write(`${name}: ${figure.toFixed(2)} ${spread} ${unit}${ratio}\n`);
   }
 }
 
@@ -130,8 +179,11 @@ async function main(): Promise<void> {
     ];
     const rows = [
       ...engineRows(),
+      ...(await copyRows(a)),
       ...(await serviceRows('two services', a, b)),
       ...(await serviceRows('one service', a, c)),
+      ...(await polledRows('two services', a, b)),
+      ...(await polledRows('one service', a, c)),
     ];
     await measure(rows, rounds);
   } finally {

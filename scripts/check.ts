@@ -1,15 +1,12 @@
 // `npm run check`, behind the build: ESLint, which takes longest, and beside it one after another
-// all that is quicker; with --native the C parts too, which tests need. Everything is run and told,
-// whatever fails.
+// all that is quicker. Everything is run and told, whatever fails.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { repositoryRoot } from './repository.js';
 import { readWords } from './words.js';
 
-const USAGE = `npm run check [-- FLAGS]
-  --native  builds the C parts too`;
-const { values } = readWords(USAGE, { options: { native: { type: 'boolean', default: false } } });
+readWords('npm run check', { options: {} });
 
 const SLOW = [['eslint', '.']];
 const QUICK = [
@@ -17,7 +14,6 @@ const QUICK = [
   ['knip'],
   ['knip', '--production', '--include', 'files'],
   ['tidy.js'],
-  ...(values.native ? [['build-native.js']] : []),
 ];
 
 const statuses = (await Promise.all([SLOW, QUICK].map(runSteps))).flat();

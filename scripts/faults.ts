@@ -12,6 +12,7 @@ const { values, positionals } = readWords('npm run faults [-- --rounds N] [PART 
 });
 
 const GIB = 1024 ** 3;
+const LINK_MBIT = 1000;
 
 function spread(samples: readonly number[]): string {
   if (samples.length === 0) return '–';
@@ -56,7 +57,7 @@ if (obstacle !== undefined) {
   process.stderr.write(`${obstacle}\n`);
   process.exit(3);
 }
-const lab = openFaultLab();
+const lab = openFaultLab(LINK_MBIT);
 process.on('exit', () => lab.close());
 const head = ['fault', 'promised', 'runs', 'broken', 'noticed ms, p50 / max', 'recovered ms'];
 process.stdout.write(`| ${head.join(' | ')} |\n|${' --- |'.repeat(head.length)}\n`);

@@ -3,7 +3,8 @@
 # `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
 # part of bench that moves GPU memory over TCP), tcpx (GPU memory through the plugin emulator: its
 # tests and a benchmark; needs cc), diag (NCCL over the emulator within a bundle of tcpx diag run;
-# needs cc and libnccl), sweep, tune (default: test bench). Exit: the first failed step's.
+# needs cc and libnccl), sweep, tune, perf (host memory: the table of `npm run perf`; PERF_WORDS chooses
+# rounds and groups) (default: test bench). Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -168,8 +169,14 @@ for step in $steps; do
       note $?
       cat "$logs/tune-gpu.txt"
       ;;
+    perf)
+      # shellcheck disable=SC2086
+      node "$app/dist/scripts/perf.js" ${PERF_WORDS:-default-small default-large} >"$logs/perf.txt" 2>&1
+      note $?
+      cat "$logs/perf.txt"
+      ;;
     *)
-      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, diag, sweep, tune" >&2
+      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, diag, sweep, tune, perf" >&2
       note 2
       ;;
   esac

@@ -148,7 +148,7 @@ async function main(): Promise<number> {
   const seconds = readCount('--seconds', values.seconds);
   const figures = new Map<Rate, number[]>(RATES.map((rate) => [rate, []]));
   const target = await RatesTarget.open();
-  const engine = await Engine.open();
+  const engine = await Engine.open({ settings: { 'session.local': 'tcp' } });
   const session = await engine.connect('127.0.0.1', target.start.port);
   const bench = { engine, session, target, seconds };
   // The first round warms up: hot code of both ends is compiled then.

@@ -1,6 +1,9 @@
 // `npm run scale -- [COUNT…]`: one engine with so many sessions to another process, default
-// settings but one channel each: what a session costs in time, memory and descriptors, at the end
-// that opens it and at the end that accepts it, and how evenly the sessions are served.
+// settings but one channel each (`--channels N`): what a session costs in time, memory and
+// descriptors, at the end that opens it and at the end that accepts it, and how evenly the sessions
+// are served.
+// `npm run scale -- 1000x10`: so many senders with so many sessions each to one engine, simulated:
+// how evenly they are served, where this machine has no room for them.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -8,21 +11,52 @@ import { formatTable } from '../src/cli/print.js';
 import { Engine } from '../src/engine/engine.js';
 import type { Session } from '../src/engine/session.js';
 import type { Transfer } from '../src/engine/transfer.js';
+import { type CrowdFigures, runCrowd } from '../test/support/sim/sim-crowd.js';
 import { RatesTarget } from './rates/target.js';
 import { readCount, readWords } from './words.js';
 
-const USAGE = 'npm run scale [-- SESSIONS…]';
+const USAGE = 'npm run scale [-- [--channels N] SESSIONS… | SENDERSxSESSIONS…]';
 const DEFAULT_COUNTS = [10, 100, 1000];
 const DIALS_AT_ONCE = 16;
 const ROUNDS = 5;
 const WRITE_BYTES = 4096;
+const { positionals, values } = readWords(USAGE, {
+  allowPositionals: true,
+  options: { channels: { type: 'string', default: '1' } },
+});
 const SETTINGS = {
-  'flow.channels': 1,
+  'flow.channels': readCount('--channels', values.channels),
   'lane.count': 1,
+  // As peers on other hosts: shared memory has a bound of its own.
+  'session.local': 'tcp',
   'session.peersMax': 16_384,
   'memory.readsBytes': 8 * 1024 ** 3,
   'memory.transfersMax': 16_384,
+  // What is measured is what thousands cost, not whether a busy machine is in time for each.
+  'session.handshakeTimeoutMs': 60_000,
+  'session.connectTimeoutMs': 120_000,
 } as const;
+
+const SIMULATED_WRITES = 4;
+const SIMULATED_BYTES = 8192;
+const MEASURED_HEAD = [
+  'sessions',
+  'opened/s',
+  'KiB each, opening / accepting end',
+  'descriptors each',
+  'writes of 4 KiB/s, all at once',
+  'fairness (Jain)',
+  'close of all',
+];
+/** Times are of the virtual clock: turns of machines, not of a processor. */
+const SIMULATED_HEAD = [
+  'simulated',
+  'refused, tried again',
+  'virtual time to open all',
+  'to write all',
+  'fairness (Jain)',
+  'least of the mean',
+];
 
 /** What the kernel counts of a process, and of all sockets of this host. */
 interface Footprint {
@@ -104,17 +138,44 @@ async function measure(count: number): Promise<string[]> {
   ];
 }
 
-const { positionals } = readWords(USAGE, { allowPositionals: true, options: {} });
-const counts = positionals.map((text) => readCount('sessions', text));
-const head = [
-  'sessions',
-  'opened/s',
-  'KiB each, opening / accepting end',
-  'descriptors each',
-  'writes of 4 KiB/s, all at once',
-  'fairness (Jain)',
-  'close of all',
-];
-const rows: string[][] = [];
-for (const count of counts.length > 0 ? counts : DEFAULT_COUNTS) rows.push(await measure(count));
-process.stdout.write(formatTable([head, ...rows]));
+async function simulate(word: string): Promise<string[]> {
+  const [senders = '', each = ''] = word.split('x');
+  const figures: CrowdFigures = await runCrowd({
+    seed: 1,
+    senders: readCount('senders', senders),
+    sessionsEach: readCount('sessions', each),
+    writes: SIMULATED_WRITES,
+    writeBytes: SIMULATED_BYTES,
+  });
+  const { openedMs, writtenMs, fairness, least, refusals } = figures;
+  return [
+    `${senders} × ${each}`,
+    String(refusals),
+    `${openedMs.toFixed(1)} ms`,
+    `${writtenMs.toFixed(1)} ms`,
+    fairness.toFixed(3),
+    least.toFixed(2),
+  ];
+}
+
+/** Each row also when it is there: the next may take minutes. */
+async function tell<T>(
+  head: readonly string[],
+  cases: readonly T[],
+  row: (one: T) => Promise<string[]>,
+): Promise<void> {
+  const rows: string[][] = [];
+  for (const one of cases) {
+    const cells = await row(one);
+    process.stderr.write(`${cells.join('; ')}\n`);
+    rows.push(cells);
+  }
+  if (rows.length > 0) process.stdout.write(formatTable([head, ...rows]));
+}
+
+const crowds = positionals.filter((word) => word.includes('x'));
+const named = positionals.filter((word) => !word.includes('x'));
+const counts =
+  positionals.length === 0 ? DEFAULT_COUNTS : named.map((text) => readCount('sessions', text));
+await tell(MEASURED_HEAD, counts, measure);
+await tell(SIMULATED_HEAD, crowds, simulate);

@@ -1,7 +1,7 @@
 // `npm run test:vm`: binds real interrupts, inside a virtual machine. Eight CPUs on two nodes, four
-// virtio NICs with four queue pairs each; runs show, plan, apply, verify, rollback there, and an
-// experiment (scripts/vm/guest.ts). Needs Debian's package archive for the first run; no KVM, no
-// root.
+// virtio NICs with four queue pairs each; looks where lanes and their memory lie, runs show, plan,
+// apply, verify, rollback there, and an experiment (scripts/vm/guest.ts). `-- placement`: lanes
+// alone. Needs Debian's package archive for the first run; no KVM, no root.
 
 import { spawn } from 'node:child_process';
 import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildInitramfs } from './vm/initramfs.js';
 import { fetchTools, type VmTools } from './vm/packages.js';
+import { readWords, refuse } from './words.js';
 
 const NIC_COUNT = 4;
 const QUEUE_PAIRS = 4;
@@ -29,6 +30,12 @@ export NIXL_TCPX_SESSION_HANDSHAKE_TIMEOUT_MS=60000
 { sleep 1; exec ${process.execPath} ${repository}bin/tcpx.js bench server \\
   --port 20130 --nics tap0 --trust network; } </dev/null >${join(cache, 'server.log')} 2>&1 &
 `;
+
+const { positionals } = readWords('npm run test:vm [-- placement]', { allowPositionals: true });
+const unknown = positionals.find((word) => word !== 'placement');
+if (unknown !== undefined) refuse(`no part ${unknown}; there is: placement`);
+/** A word for the guest, on its kernel's command line. */
+const wanted = positionals.length > 0 ? 'tcpx.placement' : '';
 
 process.exitCode = await main();
 
@@ -92,7 +99,7 @@ function machineArguments(tools: VmTools, initramfs: string, hasTap: boolean): r
     ...['-device', 'pxb-pcie,id=node1,bus_nr=128,numa_node=1,bus=pcie.0'],
     ...Array.from({ length: NIC_COUNT }, (_, index) => nicArguments(index, hasTap)).flat(),
     ...['-kernel', tools.kernelImage, '-initrd', initramfs],
-    ...['-append', 'console=ttyS0 quiet panic=-1 mitigations=off'],
+    ...['-append', `console=ttyS0 quiet panic=-1 mitigations=off ${wanted}`],
   ];
 }
 

@@ -1,10 +1,13 @@
 // `npm test`: every compiled test, or those whose path contains a filter; first those that bear
-// neighbours, then one by one those that do not.
+// neighbours, then one by one those that do not. Beside them the checks, which take what is left of
+// the cores while tests wait.
 
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { repositoryRoot } from './repository.js';
+import { setCertificatesAside } from './suite/certificates.js';
 import { compiledTests } from './suite/compiled.js';
 import { report } from './suite/reporter.js';
 import { runFiles } from './suite/run-files.js';
@@ -12,13 +15,15 @@ import { sourcePaths } from './suite/source-paths.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = `npm test [-- FLAGS] [FILTER…]
-  --concurrency N  files at a time, of those that bear neighbours; 3 by default
+  --check          \`npm run check\` too, beside the tests
+  --concurrency N  files at a time, of those that bear neighbours; 2 by default
   --except PART    leaves out files whose path contains it
   --root DIR       another tree with src/ and dist/`;
 
 const { values, positionals } = readWords(USAGE, {
   options: {
-    concurrency: { type: 'string', default: '3' },
+    check: { type: 'boolean', default: false },
+    concurrency: { type: 'string', default: '2' },
     except: { type: 'string', multiple: true, default: [] },
     root: { type: 'string', default: repositoryRoot },
   },
@@ -32,4 +37,24 @@ const files = compiledTests(sourcePaths(root), positionals)
 if (files.length === 0) refuse(`no test matches ${positionals.join(' ')}`);
 const missing = files.filter((path) => !existsSync(path));
 if (missing.length > 0) refuse(`not compiled, run npm run build: ${missing.join(' ')}`);
+setCertificatesAside();
+const checked = values.check ? runChecks() : undefined;
 await pipeline(report(runFiles(files, concurrency)), process.stdout, { end: false });
+const outcome = await checked;
+if (outcome !== undefined) {
+  process.stdout.write(`\nnpm run check\n${outcome.said}`);
+  process.exitCode ||= outcome.status;
+}
+
+function runChecks(): Promise<{ readonly status: number; readonly said: string }> {
+  const words = ['-n', '19', process.execPath, join(repositoryRoot, 'dist/scripts/check.js')];
+  const child = spawn('nice', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  }
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (status) => resolve({ status: status ?? 1, said }));
+  });
+}

@@ -4,9 +4,18 @@ import './base/checked-installation.js';
 
 export { AbortError } from './base/abort.js';
 export type { TimedWait } from './base/argument.js';
-export type { Config } from './base/config.js';
-export { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError } from './base/errors.js';
-export type { Log } from './base/log.js';
+export type { Config, EffectiveSetting } from './base/config.js';
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorEntry,
+  type ErrorFacts,
+  isTcpxError,
+  TcpxError,
+  type TcpxErrorOptions,
+} from './base/errors.js';
+export type { Log, LogFields } from './base/log.js';
+export type { SettingValue } from './base/setting.js';
 export type { SettingName, SettingValues } from './base/settings.js';
 export type { BlockSpec } from './engine/block-spec.js';
 export { type ConnInfo, formatConnInfo, parseConnInfo } from './engine/conn-info.js';
@@ -29,10 +38,10 @@ export type {
   LookupOptions,
   PostOptions,
   Session,
-  SessionFacts,
   TransferRequest,
 } from './engine/session.js';
 export type { ChannelChange, Failover, SessionEventMap } from './engine/session-events.js';
+export type { SessionState } from './engine/session-state.js';
 export type { Transfer, TransferProgress, TransferStatus } from './engine/transfer.js';
 export type {
   DeviceRange,
@@ -41,7 +50,6 @@ export type {
   RegionRights,
   RegionSlice,
   RegionSource,
-  RegionTerms,
 } from './memory/region.js';
 export { sliceRegion } from './memory/region.js';
 export { Agent } from './nixl/agent.js';
@@ -61,10 +69,13 @@ export {
   type BackendPlugin,
   type MemViewList,
   type MetaDlist,
+  type RegionMd,
+  type TargetMd,
   type XferCost,
+  type XferHandle,
   type XferPreparation,
 } from './nixl/backend.js';
-export type { BackendHandle } from './nixl/backend-set.js';
+export type { BackendHandle } from './nixl/backend-handle.js';
 export {
   decodeRegDlist,
   decodeXferDlist,
@@ -75,7 +86,13 @@ export type { BasicDesc, BlobDesc, RegDlist } from './nixl/descriptors.js';
 export { describeMemory, type HostDesc } from './nixl/host-memory.js';
 export { type MemView, NULL_AGENT, type RemoteDesc, type RemoteDlist } from './nixl/mem-views.js';
 export { MemType, XferOp, type XferOpInput } from './nixl/memory-type.js';
-export { type AgentMetadata, decodeMetadata, encodeMetadata } from './nixl/metadata.js';
+export {
+  type AgentMetadata,
+  type ConnectionEntry,
+  decodeMetadata,
+  encodeMetadata,
+  type SectionEntry,
+} from './nixl/metadata.js';
 export type { ExchangeOptions } from './nixl/metadata-exchange.js';
 export type { NixlNotification } from './nixl/notif-codec.js';
 export type { NotifMap } from './nixl/notifier.js';
@@ -83,6 +100,7 @@ export { PluginManager } from './nixl/plugin-manager.js';
 export type { PreparedDlist } from './nixl/prepared-dlist.js';
 export {
   NixlStatus,
+  type NixlStatusName,
   nixlStatusName,
   nixlStatusOf,
   type XferState,
@@ -90,17 +108,24 @@ export {
 } from './nixl/status.js';
 export { tcpxPlugin } from './nixl/tcpx-backend.js';
 export type { TelemetrySnapshot, XferTelemetry } from './nixl/telemetry.js';
-export { XferDlist, type XferDlistInput } from './nixl/xfer-dlist.js';
+export {
+  type DescTriple,
+  XferDlist,
+  type XferDlistInput,
+  type XferDlistLiteral,
+} from './nixl/xfer-dlist.js';
 export type { XferOptions } from './nixl/xfer-factory.js';
 export type { XferRequest } from './nixl/xfer-request.js';
 export type { PostOptions as XferPostOptions, XferControl } from './nixl/xfer-runner.js';
+export type { Pauses } from './os/collector-pauses.js';
 export {
   allocateRegionMemory as allocateMemory,
   type PageKind,
   type RegionMemory,
 } from './os/region-memory.js';
+export type { OperationState } from './p2p/live-operation.js';
 export type { MemoryHandle, MemoryUse } from './p2p/memory-table.js';
-export type { OperationFacts, OperationState, Receive, Send } from './p2p/operation.js';
+export type { Receive, Send } from './p2p/operation.js';
 export { type Role, TcpxSession, type TcpxSessionOptions } from './p2p/tcpx-session.js';
 export type {
   OperationBatch,
@@ -112,10 +137,25 @@ export type { Block, BlockColumns, CheckedBlocks } from './provider/block-column
 export type { SourceEvent } from './provider/contract.js';
 export type {
   ChannelReceipt,
+  Choice,
+  DataPath,
   ProviderName,
   Receipt,
   StageTimes,
   TransferPath,
 } from './provider/receipt.js';
+export type { LaneStats } from './provider/tcp/lane-set.js';
+export type { ZeroCopyStats } from './provider/tcp/zero-copy-stats.js';
+export type {
+  ChannelCounters as PluginChannelCounters,
+  HeadChunk,
+} from './provider/tcpx/channel-counters.js';
 export type { DevmemVerdict, NicDevmem } from './provider/tcpx/devmem-verdict.js';
+export type {
+  BindingTexts,
+  HelperThread,
+  ThreadPlacement,
+} from './provider/tcpx/helper-threads.js';
+export type { RegionWay } from './provider/tcpx/host-region.js';
 export type { PluginReceipt } from './provider/tcpx/plugin-receipt.js';
+export type { PluginIdentity } from './wire/match-hello.js';

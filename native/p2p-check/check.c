@@ -52,15 +52,17 @@ static size_t first_difference(const struct check_memory *memory, unsigned seed)
   return at;
 }
 
-static tcpx_status make_file(size_t bytes, bool is_sealed, int *fd, uint8_t **addr) {
-  *fd = memfd_create("p2p-check", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (*fd < 0 || ftruncate(*fd, (off_t)bytes) != 0) return TCPX_ERR_SYSTEM;
-  if (is_sealed && fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return TCPX_ERR_SYSTEM;
-  *addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+// `huge`: of huge pages, whether the host has some or not; nothing here touches them.
+static tcpx_status make_file(size_t bytes, const char *kind, int *fd, uint8_t **addr) {
+  bool is_huge = strcmp(kind, "huge") == 0, is_sealed = strcmp(kind, "unsealed") != 0;
+  *fd = memfd_create("p2p-check", MFD_CLOEXEC | MFD_ALLOW_SEALING | (is_huge ? MFD_HUGETLB : 0));
+  if (*fd < 0 || ftruncate(*fd, (off_t)bytes) != 0) return fail_errno("memfd_create");
+  if (is_sealed && fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) return fail_errno("seal");
+  *addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, *fd, 0);
   return TCPX_OK;
 }
 
-// memory BYTES malloc|alloc|file|unsealed|nowhere, or a kind of device_alloc
+// memory BYTES malloc|alloc|file|unsealed|huge|nowhere, or a kind of device_alloc
 static void do_memory(size_t bytes, const char *kind, unsigned rights) {
   struct check_memory memory = {.bytes = bytes};
   uint32_t id = 0;
@@ -70,7 +72,7 @@ static void do_memory(size_t bytes, const char *kind, unsigned rights) {
   else if (strcmp(kind, "alloc") == 0) status = tcpx_alloc(session, bytes, (void **)&memory.addr);
   else if (strcmp(kind, "nowhere") == 0) memory.addr = (void *)0x10000;
   else if ((memory.addr = device_alloc(bytes, kind)) != NULL) memory.is_device = true;
-  else status = make_file(bytes, strcmp(kind, "file") == 0, &fd, &memory.addr);
+  else status = make_file(bytes, kind, &fd, &memory.addr);
   if (status == TCPX_OK && fd >= 0) {
     status = tcpx_register_fd(session, memory.addr, bytes, fd, 0, rights, &id);
   } else if (status == TCPX_OK) {
@@ -202,6 +204,9 @@ static bool on_memory(int count, char **words) {
     size_t at = first_difference(&memories[first], (unsigned)second);
     return reply(0, "%s %zu", at == memories[first].bytes ? "same" : "differs", at), true;
   }
+  if (strcmp(verb, "where") == 0) {
+    return reply(0, "%llu", (unsigned long long)(uintptr_t)memories[first].addr), true;
+  }
   if (strcmp(verb, "unmap") == 0) {
     return munmap(memories[first].addr, memories[first].bytes), reply(0, "done"), true;
   }
@@ -256,7 +261,7 @@ static void obey(int count, char **words, const char *rest) {
   else if (strcmp(verb, "orphan") == 0) do_orphan();
   else if (strcmp(verb, "version") == 0) reply(TCPX_OK, "%s", tcpx_version());
   else if (!on_request(count, words) && !on_memory(count, words) && !on_peer(count, words, rest) &&
-           !misbehave(count, words) && !measure(count, words)) {
+           !misbehave(count, words) && !measure(count, words) && !run_threads(count, words)) {
     reply(TCPX_ERR_ARGUMENT, "unknown");
   }
 }

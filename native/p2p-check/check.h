@@ -22,6 +22,8 @@ void reply(tcpx_status status, const char *format, ...) __attribute__((format(pr
 bool misbehave(int count, char **words);
 // measure.c
 bool measure(int count, char **words);
+// threads.c
+bool run_threads(int count, char **words);
 // device.c
 // cuda: of cuMemAlloc; vmm, pool: exportable; hidden: of a pool that is not. NULL: not of these.
 uint8_t *device_alloc(size_t bytes, const char *kind);

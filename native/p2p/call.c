@@ -10,8 +10,7 @@
 
 #include "internal.h"
 
-// A service that does not answer for so long counts as gone.
-enum { ANSWER_MS_MAX = 30000, PARTS_MAX = 4 };
+enum { PARTS_MAX = 4 };
 
 static size_t total_bytes(const struct part *parts, size_t count) {
   size_t bytes = 0;
@@ -19,7 +18,8 @@ static size_t total_bytes(const struct part *parts, size_t count) {
   return bytes;
 }
 
-// All of it, with the descriptors at its first byte. Blocks while the service does not read.
+// All of it, with the descriptors at its first byte. Waits while the service does not read, for as
+// long as an answer may take (SO_SNDTIMEO).
 static bool send_all(int fd, struct iovec *vector, size_t count, struct passed passed) {
   char control[CMSG_SPACE(REGISTER_DESCRIPTORS_MAX * sizeof(int))] __attribute__((aligned(8)));
   struct msghdr message = {.msg_iov = vector, .msg_iovlen = count};
@@ -90,9 +90,8 @@ static bool receive_all(int fd, void *data, size_t bytes, int64_t end_ms, int *f
   return true;
 }
 
-static bool receive_answer(tcpx_session *session, int kind, struct message_head *head,
-                           struct answer *answer) {
-  int64_t end_ms = now_ms() + ANSWER_MS_MAX;
+static bool receive_answer(tcpx_session *session, int kind, int64_t end_ms,
+                           struct message_head *head, struct answer *answer) {
   if (!receive_all(session->fd, head, sizeof *head, end_ms, answer->fds)) return false;
   if (head->kind != kind || head->sequence != session->sequence) return false;
   if (head->bytes < (int32_t)sizeof *head ||
@@ -127,9 +126,10 @@ tcpx_status call(tcpx_session *session, int kind, const struct part *parts, size
   head.bytes = (int32_t)bytes;
   pthread_mutex_lock(&session->call_lock);
   head.sequence = ++session->sequence;
+  int64_t end_ms = now_ms() + session->answer_ms;
   bool is_sent = send_message(session, &head, parts, count, passed);
   // Even where sending failed, the reason may lie in the socket.
-  bool is_answered = receive_answer(session, kind, &head, answer);
+  bool is_answered = receive_answer(session, kind, end_ms, &head, answer);
   pthread_mutex_unlock(&session->call_lock);
   if (!is_answered) {
     drop_answer(answer);

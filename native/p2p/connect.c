@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@
 extern char **environ;
 
 enum { START_MS_MAX = 15000, RETRY_MS = 20 };
+// The same numbers as the setting has (src/base/service-settings.ts).
+enum { ANSWER_MS = 30000, ANSWER_MS_MIN = 100, ANSWER_MS_MAX = 3600000 };
 
 static const char *variable(const char *name) {
   const char *value = getenv(name);
@@ -33,10 +36,21 @@ static int folder_path(const char *wanted, char *path, size_t size) {
   return snprintf(path, size, "/tmp/nixl-tcpx-%u", (unsigned)getuid());
 }
 
-// A connected socket, or −errno.
+int answer_ms(void) {
+  const char *text = variable("NIXL_TCPX_SERVICE_ANSWER_MS");
+  if (text == NULL) return ANSWER_MS;
+  char *end = NULL;
+  long ms = strtol(text, &end, 10);
+  return *end == '\0' && ms >= ANSWER_MS_MIN && ms <= ANSWER_MS_MAX ? (int)ms : ANSWER_MS;
+}
+
+// A connected socket, or −errno. A service that does not turn leaves connections and messages
+// lying; the kernel then waits for as long as an answer may take, and no longer.
 static int try_connect(const struct sockaddr_un *address) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
+  const struct timeval limit = {answer_ms() / 1000, answer_ms() % 1000 * 1000};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0) return fd;
   int reason = errno;
   close(fd);
@@ -97,6 +111,7 @@ tcpx_status connect_service(const char *wanted, int *fd) {
   if (result >= 0) return *fd = result, TCPX_OK;
   tcpx_status status = result == -EACCES || result == -EPERM ? TCPX_ERR_PERMISSION
                        : is_nobody_there(result)             ? TCPX_ERR_NO_SERVICE
+                       : result == -EAGAIN                   ? TCPX_ERR_SERVICE_GONE
                                                              : TCPX_ERR_SYSTEM;
   return fail(status, "connect to %s: %s", address.sun_path, strerror(-result));
 }

@@ -25,6 +25,13 @@ struct allocation {
   struct allocation *next;
 };
 
+// look.c; all in nanoseconds.
+struct look_rest {
+  int64_t rest_ns;   // how long it last did not look
+  int64_t sound_ns;  // for how long it has looked since, without a loss
+  int64_t until_ns;  // until then it does not look
+};
+
 struct tcpx_session {
   int fd;
   // A byte into it wakes a service that sleeps.
@@ -35,9 +42,11 @@ struct tcpx_session {
   // A question and its answer; a message on the socket; a record in the ring; the lists below.
   pthread_mutex_t call_lock, send_lock, ring_lock, list_lock;
   int32_t sequence;
+  int answer_ms;
   // 0, or the status that everything answers with since the service is gone.
   int gone;
   int64_t checked_ms;
+  struct look_rest rest;
   uint8_t *mapping;
   size_t mapping_bytes;
   struct attached_message facts;
@@ -74,8 +83,15 @@ static inline int32_t load(const int32_t *word) { return __atomic_load_n(word, _
 // Until `is_ready` or the time is over (TCPX_ERR_TIMEOUT; below 0: none), or the service is gone.
 tcpx_status wait_until(tcpx_session *session, bool (*is_ready)(void *), void *what, int timeout_ms);
 
+// look.c: looks again for a bounded while, or not at all while it rests; whether it is ready.
+bool look(struct look_rest *rest, bool (*is_ready)(void *), void *what);
+// How long to rest after a yield of `yield_ns`, 0 for not at all.
+int64_t next_rest_ns(int64_t rest_ns, int64_t sound_ns, int64_t yield_ns);
+
 // connect.c: a connected socket of the service, or below 0 after fail().
 tcpx_status connect_service(const char *folder, int *fd);
+// A service that does not answer for so long counts as gone.
+int answer_ms(void);
 
 // call.c: a question over the socket and its answer.
 struct part {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-  SERVICE_VERSION = 2,
+  SERVICE_VERSION = 3,
   COMMAND_POST = 1,
   COMMAND_CANCEL = 2,
   COMMAND_NOTIFY = 3,
@@ -39,6 +39,7 @@ enum {
   MESSAGE_EXPLAIN = 12,
   MESSAGE_RECEIPT = 13,
   MESSAGE_TELEMETRY = 14,
+  MESSAGE_CLOSE = 15,
 };
 
 struct client_block {

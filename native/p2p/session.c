@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,17 +23,13 @@
 #endif
 
 enum { NAME_BYTES_MAX = 255, OPENS_MAX = 3, ALIVE_MS = 100, SLEEP_MS = 100 };
-// A thread that waits looks for so long before it sleeps.
-enum { LOOK_NS = 50000, LOOKS_PER_CLOCK = 32 };
-
-static int64_t clock_ns(clockid_t clock) {
-  struct timespec time;
-  clock_gettime(clock, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 // Read from memory that the kernel keeps up to date: no system call.
-int64_t now_ms(void) { return clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000; }
+int64_t now_ms(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
 
 static void init_locks(tcpx_session *session) {
   pthread_mutex_init(&session->call_lock, NULL);
@@ -162,6 +157,7 @@ static tcpx_status try_open(const char *folder, const char *name, const char *se
   tcpx_status status = connect_service(folder, &session->fd);
   if (status != TCPX_OK) return free(session), status;
   session->bell = -1;
+  session->answer_ms = answer_ms();
   init_locks(session);
   mark_owner(session);
   allow_service(session->fd);
@@ -180,15 +176,32 @@ tcpx_status tcpx_open(const char *folder, const char *name, const char *settings
     return fail(TCPX_ERR_ARGUMENT, "open: the settings are too long");
   }
   tcpx_status status = TCPX_ERR_SERVICE_GONE;
-  // A service that was just ending has taken the connection along: the next one may stay.
-  for (int i = 0; i < OPENS_MAX && status == TCPX_ERR_SERVICE_GONE; i++) {
+  int64_t end = now_ms() + answer_ms();
+  // A service that was just ending has taken the connection along: the next one may stay. One that
+  // does not answer at all is not asked again.
+  for (int i = 0; i < OPENS_MAX && status == TCPX_ERR_SERVICE_GONE && now_ms() < end; i++) {
     status = try_open(folder, name, settings == NULL ? "" : settings, out);
   }
   return status;
 }
 
+// Until the service has answered, or closed the socket, it may still copy into memory that the
+// caller is about to free. A child has only inherited the socket, and nobody closes that.
+static void let_go(tcpx_session *session) {
+  int64_t end_ms = now_ms() + session->answer_ms;
+  tcpx_status status = call_number(session, MESSAGE_CLOSE, NULL, 0, NULL);
+  char rest[256];
+  while (status != TCPX_OK && status != TCPX_ERR_FORKED && now_ms() < end_ms) {
+    struct pollfd ready = {.fd = session->fd, .events = POLLIN};
+    if (poll(&ready, 1, (int)(end_ms - now_ms())) < 0 && errno != EINTR) return;
+    ssize_t got = recv(session->fd, rest, sizeof rest, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return;
+  }
+}
+
 void tcpx_close(tcpx_session *session) {
   if (session == NULL) return;
+  if (session->mapping != NULL) let_go(session);
   close(session->fd);
   if (session->bell >= 0) close(session->bell);
   free_requests(session);
@@ -218,31 +231,11 @@ static void sleep_on(int32_t *word, int32_t seen, int64_t ms) {
   syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0);
 }
 
-static inline void pause_cpu(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  __asm__ volatile("yield");
-#endif
-}
-
-static bool look(bool (*is_ready)(void *), void *what) {
-  int64_t end = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
-  do {
-    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-      if (is_ready(what)) return true;
-      pause_cpu();
-    }
-    sched_yield();
-  } while (clock_ns(CLOCK_MONOTONIC) < end);
-  return false;
-}
-
 tcpx_status wait_until(tcpx_session *session, bool (*is_ready)(void *), void *what,
                        int timeout_ms) {
   if (is_ready(what)) return TCPX_OK;
   int64_t end = now_ms() + timeout_ms;
-  if (timeout_ms != 0 && look(is_ready, what)) return TCPX_OK;
+  if (timeout_ms != 0 && look(&session->rest, is_ready, what)) return TCPX_OK;
   struct client_block *block = client_block(session);
   for (;;) {
     __atomic_add_fetch(&block->waiters, 1, __ATOMIC_SEQ_CST);

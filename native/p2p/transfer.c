@@ -17,7 +17,7 @@ tcpx_status tcpx_prepare(tcpx_session *session, tcpx_operation operation, uint32
     return fail(TCPX_ERR_ARGUMENT, "prepare: %zu blocks", count);
   }
   if (count > (size_t)session->facts.blocks_max) {
-    return fail(TCPX_ERR_LIMIT, "prepare %zu blocks: the service allows %d", count,
+    return fail(TCPX_ERR_LIMIT, "prepare %zu blocks: service.blocksMax allows %d", count,
                 (int)session->facts.blocks_max);
   }
   struct tcpx_request *request = calloc(1, sizeof *request);

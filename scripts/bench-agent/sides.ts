@@ -49,7 +49,10 @@ async function engineSide(
   if (desc === undefined || conn === undefined) throw new Error('the target offers no memory');
   const { hosts, port } = parseConnInfo(Buffer.from(conn.info).toString());
   const remote = parseRegion(Buffer.from(desc.metaInfo ?? []).toString(), desc.len);
-  const engine = await Engine.open({ name: 'engine', settings: { 'lane.progress': progress } });
+  const engine = await Engine.open({
+    name: 'engine',
+    settings: { 'lane.progress': progress, 'session.local': 'tcp' },
+  });
   const session = await engine.connect(hosts[0] ?? '', port);
   const local = engine.register(buffer);
   const blocks = order.map((far, near) => {
@@ -72,7 +75,7 @@ async function agentSide(
   bytes: number,
 ) {
   const agent = await Agent.create('agent');
-  await agent.createBackend('TCPX', { 'lane.progress': progress });
+  await agent.createBackend('TCPX', { 'lane.progress': progress, 'session.local': 'tcp' });
   const here = describeMemory(buffer);
   await agent.registerMem({ memType: MemType.DRAM, descs: [here] });
   const target = agent.loadRemoteMD(blob);

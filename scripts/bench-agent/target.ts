@@ -9,7 +9,7 @@ const TARGET_BYTES = 10_000 * 16 * 1024;
 
 export async function serveTarget(progress: string): Promise<void> {
   const agent = await Agent.create('target');
-  await agent.createBackend('TCPX', { 'lane.progress': progress });
+  await agent.createBackend('TCPX', { 'lane.progress': progress, 'session.local': 'tcp' });
   const { buffer } = allocateRegionMemory(TARGET_BYTES, 'normal');
   new Uint8Array(buffer).fill(1);
   await agent.registerMem({ memType: MemType.DRAM, descs: [describeMemory(buffer)] });

@@ -29,7 +29,12 @@ export function uncommentedNames(door = DOOR): string[] {
   return [...new Set(missing.map(({ name }) => name))].sort();
 }
 
-export function publicSurface(door = DOOR): PublicName[] {
+interface Door {
+  readonly checker: ts.TypeChecker;
+  readonly exports: readonly ts.Symbol[];
+}
+
+function openDoor(door: string): Door {
   const program = ts.createProgram([door], {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -41,11 +46,43 @@ export function publicSurface(door = DOOR): PublicName[] {
   const source = program.getSourceFile(door);
   const module = source === undefined ? undefined : checker.getSymbolAtLocation(source);
   if (module === undefined) throw new Error(`${door} is not there: npm run build`);
+  return { checker, exports: checker.getExportsOfModule(module) };
+}
+
+function resolved(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
+  const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+  return isAlias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+/** Types of ours that public declarations name and programs cannot: `Engine: LaneStats`. */
+export function unnamedTypes(door = DOOR): string[] {
+  const { checker, exports } = openDoor(door);
+  const known = new Set(exports.map((exported) => resolved(exported, checker)));
+  const missing = new Set<string>();
+  const visit = (node: ts.Node, owner: string): void => {
+    const name = ts.isTypeReferenceNode(node) ? node.typeName : undefined;
+    const found = name === undefined ? undefined : checker.getSymbolAtLocation(name);
+    const symbol = found === undefined ? undefined : resolved(found, checker);
+    const place = symbol?.declarations?.[0];
+    const isOwn = place?.getSourceFile().fileName.startsWith(OWN) === true;
+    const isParameter = place !== undefined && ts.isTypeParameterDeclaration(place);
+    if (symbol !== undefined && isOwn && !isParameter && !known.has(symbol)) {
+      missing.add(`${owner}: ${symbol.name}`);
+    }
+    ts.forEachChild(node, (child) => visit(child, owner));
+  };
+  for (const symbol of known) {
+    for (const declaration of symbol.declarations ?? []) visit(declaration, symbol.name);
+  }
+  return [...missing].sort();
+}
+
+export function publicSurface(door = DOOR): PublicName[] {
+  const { checker, exports } = openDoor(door);
   const commentOf = (symbol: ts.Symbol): string =>
     ts.displayPartsToString(symbol.getDocumentationComment(checker));
-  return checker.getExportsOfModule(module).flatMap((exported) => {
-    const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
-    const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported;
+  return exports.flatMap((exported) => {
+    const symbol = resolved(exported, checker);
     const members = membersOf(symbol, checker).map((member) => ({
       name: `${exported.name}.${member.name}`,
       comment: commentOf(member),

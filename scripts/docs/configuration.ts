@@ -1,13 +1,12 @@
 // docs/configuration.md from the settings table.
 
-import { describeRange, type Setting } from '../../src/base/setting.js';
+import { describeRange, type Setting, sizeOf } from '../../src/base/setting.js';
 import {
   environmentName,
   SETTING_NAMES,
   type SettingName,
   settingOf,
 } from '../../src/base/settings.js';
-import { formatBytes } from '../../src/base/units.js';
 import { GENERATED_NOTE, markdownTable } from './markdown-table.js';
 
 export function renderConfiguration(): string {
@@ -17,7 +16,8 @@ export function renderConfiguration(): string {
     GENERATED_NOTE('src/base/settings.ts'),
     'Every setting can be given as a flag, where it has one, or as an environment variable; a',
     'program passes it as an option under its name. A flag wins over an option, an option over the',
-    'environment, the environment over the default. A value that is present but unusable is an',
+    'environment, the environment over a profile (`engine.profile`), a profile over what is chosen',
+    'for the host (`auto`) and over the default. A value that is present but unusable is an',
     'error (`ERR_CONFIG_VALUE`), never a silent default. `tcpx config` prints every effective',
     'value and where it came from, and which provider follows from them on this host. Sizes accept',
     '`64MiB`, `512K` or plain bytes.',
@@ -77,13 +77,8 @@ function fallbackOf(setting: Setting): string {
 }
 
 function rangeOf(setting: Setting): string {
-  if (setting.kind === 'bytes') return `${sizeOf(setting.minimum)} … ${sizeOf(setting.maximum)}`;
   const unit = setting.kind === 'ms' || setting.kind === 'us' ? ` ${setting.kind}` : '';
   return `${describeRange(setting)}${unit}`;
-}
-
-function sizeOf(bytes: number): string {
-  return bytes === 0 ? '0' : formatBytes(bytes);
 }
 
 // GitHub drops dots and lowers letters.

@@ -1,6 +1,7 @@
 // docs/errors.md and docs/troubleshooting.md from the table of error codes.
 
-import { ERROR_CLASSES, ERROR_CODES, errorClassName } from '../../src/base/errors.js';
+import { ERROR_CLASSES, errorClassName } from '../../src/base/error-class.js';
+import { ERROR_CODES } from '../../src/base/errors.js';
 import { GENERATED_NOTE, markdownTable } from './markdown-table.js';
 import { TROUBLESHOOTING_PREAMBLE } from './troubleshooting-preamble.js';
 

@@ -11,6 +11,7 @@ import {
   REGION_BLOCK,
   REMOTE_BLOCK,
   RING_BLOCK,
+  SESSION_BLOCK,
   TRANSFER_BLOCK,
 } from '../../src/base/shared-layout.js';
 import { RECORD_HEADER_BYTES } from '../../src/os/record-ring.js';
@@ -39,6 +40,7 @@ export function renderSharedLayout(): string {
     section(REGION_BLOCK),
     section(TRANSFER_BLOCK),
     renderFailures(),
+    section(SESSION_BLOCK),
     section(LANE_BLOCK),
     section(RING_BLOCK),
     renderRecords(RECORD_HEADER_BYTES),

@@ -26,7 +26,8 @@ export function openEngine(
   settings: Partial<SettingValues>,
   onAlarm: () => void = () => undefined,
 ): Promise<Engine> {
-  const config = loadConfig({ options: settings, environment: {} });
+  const options = { 'session.local': 'tcp', ...settings } as const;
+  const config = loadConfig({ options, environment: {} });
   const write = (line: string): void => {
     if (line.includes('channel')) onAlarm();
   };

@@ -1,11 +1,11 @@
-// What a user gets who sets nothing, against the best of a sweep by hand over numbers of channels
-// and lanes, in turn.
+// The main table: what a user gets who sets nothing, against the best of a sweep by hand over
+// numbers of channels, lanes and ways of sending, in turn. And what the first command shows.
 
 import { availableParallelism } from 'node:os';
 import type { SettingValues } from '../../src/base/settings.js';
-import { benchInTurn, checkShape } from './in-turn.js';
-import type { PerfGroup } from './rows.js';
-import { atLeastInTurn, type PerfRow } from './verdict.js';
+import { ratesOfFinalists } from './in-turn.js';
+import { ownBench } from './own-bench.js';
+import { atLeastInTurn, GBPS, type PerfGroup, type PerfRow } from './verdict.js';
 
 interface Size {
   readonly name: string;
@@ -15,55 +15,81 @@ interface Size {
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const BAR = 0.95;
-const SETS_PER_ROUND = 3;
-const GBPS = { name: 'GB/s', scale: 1e9 };
+const START_BAR = 0.9;
 
 function size(name: string, bytes: number, warmup: number, iterations: number, block = 0): Size {
   const counts = { 'bench.warmup': warmup, 'bench.iterations': iterations };
   return { name, shape: { ...counts, 'bench.sizeBytes': bytes, 'bench.blockBytes': block } };
 }
 
-/** Warm-ups of about two seconds of each shape's own time: until the hot code is compiled. */
-const SIZES: readonly Size[] = [
-  size('64 KiB', 64 * KIB, 40_000, 20_000),
-  size('1 MiB', MIB, 8000, 4000),
-  size('64 MiB', 64 * MIB, 180, 80),
-  size('10,000 × 16 KiB', 10_000 * 16 * KIB, 70, 40, 16 * KIB),
+/** Warm-ups of half a second and more of each shape's own time: until the hot code is compiled. */
+const SMALL: readonly Size[] = [
+  size('64 KiB', 64 * KIB, 15_000, 15_000),
+  size('1 MiB', MIB, 2000, 2000),
+];
+const LARGE: readonly Size[] = [
+  size('64 MiB', 64 * MIB, 60, 50),
+  size('10,000 × 16 KiB', 10_000 * 16 * KIB, 25, 20, 16 * KIB),
 ];
 
-/** Channels, each on a lane of its own, as far as there are cores for them. */
+/** Channels, each on a lane of its own, as far as there are cores; by either way of sending. */
 function sweep(): Partial<SettingValues>[] {
   const most = Math.max(2, Math.floor(availableParallelism() / 2));
-  return [1, 2, 4, 8]
-    .filter((count) => count <= most)
-    .map((count) => ({ 'flow.channels': count, 'lane.count': count }));
+  const counts = [1, 2, 4, 8].filter((count) => count <= most);
+  return counts.flatMap((count) =>
+    (['splice', 'copy'] as const).map((way) => {
+      return { 'flow.channels': count, 'lane.count': count, 'socket.sendBy': way };
+    }),
+  );
 }
 
-export const defaults: PerfGroup = {
-  name: 'defaults',
-  async run(rounds) {
-    const rows: PerfRow[] = [];
-    for (const { name, shape } of SIZES) {
-      for (const op of ['write', 'read'] as const) {
-        const common = {
-          ...shape,
-          'bench.op': op,
-          'bench.verify': 'none',
-          'bench.warmupSeconds': 0,
-        } as const;
-        const shapes = [{}, ...sweep()].map((flags) => ({ ...common, ...flags }));
-        await checkShape(common);
-        const rates = shapes.map((): number[] => []);
-        for (let set = 0; set < rounds * SETS_PER_ROUND; set++) {
-          for (const [index, rate] of (await benchInTurn(shapes)).entries()) {
-            rates[index]?.push(rate);
-          }
+function group(name: string, sizes: readonly Size[]): PerfGroup {
+  return {
+    name,
+    async run(rounds) {
+      const rows: PerfRow[] = [];
+      for (const { name: what, shape } of sizes) {
+        for (const op of ['write', 'read'] as const) {
+          const common = {
+            ...shape,
+            'bench.op': op,
+            'bench.verify': 'none',
+            'bench.warmupSeconds': 0,
+          } as const;
+          const byHand = sweep().map((flags) => ({ ...common, ...flags }));
+          const [ours = [], ...others] = await ratesOfFinalists(common, byHand, rounds);
+          const text = `${op.toUpperCase()} ${what}, nothing set, vs the best by hand`;
+          rows.push(atLeastInTurn(text, ours, others, BAR, GBPS));
         }
-        const [ours = [], ...others] = rates;
-        const what = `${op.toUpperCase()} ${name}, nothing set, vs the best by hand`;
-        rows.push(atLeastInTurn(what, ours, others, BAR, GBPS));
+      }
+      return rows;
+    },
+  };
+}
+
+export const defaultSmall = group('default-small', SMALL);
+export const defaultLarge = group('default-large', LARGE);
+
+/** `npm start` without words, every byte compared, against the same by hand. */
+export const start: PerfGroup = {
+  name: 'start',
+  async run(rounds) {
+    const shapes = [[], ...sweep().map(flagsOf)];
+    const rates = shapes.map((): number[] => []);
+    for (let round = 0; round < rounds; round++) {
+      for (const [index, flags] of shapes.entries()) {
+        const { bandwidthGBps } = await ownBench(flags);
+        rates[index]?.push(bandwidthGBps.p50 * GBPS.scale);
       }
     }
-    return rows;
+    const [ours = [], ...others] = rates;
+    const what = '`npm start`, verified, vs the best by hand, verified';
+    return [atLeastInTurn(what, ours, others, START_BAR, GBPS)];
   },
 };
+
+function flagsOf(shape: Partial<SettingValues>): string[] {
+  const channels = String(shape['flow.channels']);
+  const lanes = String(shape['lane.count']);
+  return ['--channels', channels, '--lanes', lanes, '--send-by', String(shape['socket.sendBy'])];
+}

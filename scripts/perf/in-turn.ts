@@ -6,9 +6,10 @@ import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { runLoopback } from '../../src/bench/loopback.js';
 import { Turns } from '../../src/bench/turns.js';
+import { fastest } from './finalists.js';
 
 /** Bytes per second of each shape: all bytes over all of its time. */
-export async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Promise<number[]> {
+async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Promise<number[]> {
   const turns = new Turns(shapes.length);
   const rates = shapes.map(async (options) => {
     try {
@@ -23,8 +24,47 @@ export async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Pr
   return await Promise.all(rates);
 }
 
+/** Each shape is checked once, then all run in turn, round by round: figures by shape. */
+export async function ratesInTurn(
+  shapes: readonly Partial<SettingValues>[],
+  rounds: number,
+): Promise<number[][]> {
+  for (const shape of shapes) await checkShape(shape);
+  const rates = shapes.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, rate] of (await benchInTurn(shapes)).entries()) rates[index]?.push(rate);
+  }
+  return rates;
+}
+
+/** A scouting round is so much shorter than one that counts. */
+const SCOUTING = 0.25;
+const FINALISTS = 2;
+
+/**
+ * The first shape against the best of the others, figures by shape: one short round finds the
+ * finalists, and full rounds are for them alone. All eight of a sweep in every round take minutes.
+ */
+export async function ratesOfFinalists(
+  ours: Partial<SettingValues>,
+  others: readonly Partial<SettingValues>[],
+  rounds: number,
+): Promise<number[][]> {
+  const scouted = await benchInTurn(others.map(shortened));
+  return await ratesInTurn([ours, ...fastest(others, scouted, FINALISTS)], rounds);
+}
+
+function shortened(shape: Partial<SettingValues>): Partial<SettingValues> {
+  const part = (count = 0): number => Math.ceil(count * SCOUTING);
+  return {
+    ...shape,
+    'bench.iterations': part(shape['bench.iterations']),
+    'bench.warmup': part(shape['bench.warmup']),
+  };
+}
+
 /** A run of the same shape in which every byte is compared. */
-export async function checkShape(shape: Partial<SettingValues>): Promise<void> {
+async function checkShape(shape: Partial<SettingValues>): Promise<void> {
   const checked = {
     'bench.verify': 'all',
     'bench.iterations': 3,

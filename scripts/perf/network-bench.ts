@@ -27,7 +27,10 @@ export async function networkBench(
   try {
     await once(server.stdout, 'data');
     const client = ['--port', PORT, '--nics', left, '--channels', String(links.length)];
-    const run = ['--size', `${sizeMiB}MiB`, '--iters', '2', '--warmup', '1', '--verify', 'sample'];
+    // Small ones take a while to learn how fast each link is.
+    const [iterations, warmup] = sizeMiB < 16 ? [60, 60] : [2, 1];
+    const run = ['--size', `${sizeMiB}MiB`, '--verify', 'sample'];
+    run.push('--iters', String(iterations), '--warmup', String(warmup));
     // The links are the limit, not the code.
     run.push('--warmup-seconds', '0');
     const result = await ownBench(

@@ -8,13 +8,22 @@ export interface PerfRow {
   readonly bar: string;
   readonly measured: string;
   readonly detail: string;
-  readonly isMet: boolean;
+  /** Undefined: it could not be measured here; the detail says why. */
+  readonly isMet: boolean | undefined;
 }
 
-interface Unit {
+export interface PerfGroup {
+  readonly name: string;
+  run(rounds: number): Promise<PerfRow[]>;
+}
+
+export interface Unit {
   readonly name: string;
   readonly scale: number;
 }
+
+export const GBPS: Unit = { name: 'GB/s', scale: 1e9 };
+export const MICROSECONDS: Unit = { name: 'µs', scale: 1 };
 
 type Relation = '≥' | '≤';
 
@@ -25,6 +34,28 @@ type ComparisonInTurn = (
   bar: number,
   unit: Unit,
 ) => PerfRow;
+
+/** A row that this machine cannot show. */
+export function notMeasured(what: string, reason: string): PerfRow {
+  return { what, bar: '', measured: '', detail: reason, isMet: undefined };
+}
+
+/** Median ours at most `bar`, in the unit itself. */
+export function atMostAlone(
+  what: string,
+  ours: readonly number[],
+  bar: number,
+  unit: Unit,
+): PerfRow {
+  const median = medianOf(ours) / unit.scale;
+  return {
+    what,
+    bar: `≤ ${bar} ${unit.name}`,
+    measured: `${median.toFixed(2)} ${unit.name}`,
+    detail: spread(ours, unit),
+    isMet: median <= bar,
+  };
+}
 
 /** Median ours ÷ median theirs, at least `bar`. */
 export function atLeast(
@@ -56,6 +87,13 @@ function comparisonInTurn(relation: Relation): ComparisonInTurn {
     const detail = `${range}; ${spread(ours, unit)} against ${spread(theirs, unit)}`;
     return judge(what, medianOf(worst), relation, bar, detail);
   };
+}
+
+/** What ours is of theirs, where no bar is set. */
+export function shareOf(what: string, ours: readonly number[], theirs: readonly number[]): PerfRow {
+  const ratio = medianOf(ours) / medianOf(theirs);
+  const detail = `${spread(ours, GBPS)} of ${spread(theirs, GBPS)}`;
+  return { what, bar: 'none', measured: `${ratio.toFixed(2)} ×`, detail, isMet: true };
 }
 
 function judge(

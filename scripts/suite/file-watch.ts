@@ -53,7 +53,8 @@ export function cpuSecondsOf(pid: number | string): number {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Of a child that is a test file; undefined where it has gone. */
+/** Of a child that is a test file or a group of them; undefined for others and where it is gone. */
 function fileOf(pid: string): string | undefined {
-  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').at(-2);
+  const last = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').at(-2);
+  return last !== undefined && /\.test\.js$|\.mjs$/.test(last) ? last : undefined;
 }

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository.js';
+import { certificates } from './certificates.js';
 import { newestOf } from './newest-version.js';
 
 /** `engines` in package.json starts at the first. */
@@ -71,5 +72,6 @@ function fetchNode(version: string): void {
 function npm(words: readonly string[]) {
   // The user's own timeouts are minutes; a machine without a network should say so soon.
   const flags = ['--fetch-retries=1', '--fetch-timeout=60000'];
-  return spawnSync('npm', [...words, ...flags], { encoding: 'utf8', cwd: cache });
+  const env = { ...process.env, ...certificates() };
+  return spawnSync('npm', [...words, ...flags], { encoding: 'utf8', cwd: cache, env });
 }

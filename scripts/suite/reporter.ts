@@ -30,7 +30,7 @@ interface Outcome {
 const NEVER_IN_CI: readonly string[] = ['needs a GPU', 'needs PyTorch'];
 const UNEXCUSED = ', which no lack of hardware excuses';
 const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
-const FILE_MS_MAX = Number(process.env['TEST_FILE_MS_MAX'] ?? 300_000);
+const FILE_MS_MAX = Number(process.env['TEST_FILE_MS_MAX'] ?? 600_000);
 /** CPU seconds of a whole run; more fail it. None where nobody names them: hosts differ. */
 const CPU_SECONDS_MAX = Number(process.env['TEST_CPU_SECONDS_MAX'] ?? Infinity);
 const DEAREST_COUNT = 10;

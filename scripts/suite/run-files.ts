@@ -1,9 +1,13 @@
-// Test files in the order in which they keep two cores busy: what bears neighbours, three at a time
-// because each waits now and then, dear folders
-// first, beside it one by one what mostly waits, and then one by one what has to be alone.
+// Test files in the order in which they keep two cores busy: two at a time what bears neighbours,
+// dear folders first, beside it one by one what mostly waits; then in pairs what bears no crowd,
+// and one by one what has to be alone.
 
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { run } from 'node:test';
-import { runsAlone } from './alone.js';
+import { runsAlone, runsInPairs } from './alone.js';
+import { groupsOf, writeGroup } from './groups.js';
 import type { TestEvent } from './reporter.js';
 
 /** Parts of paths: files that wait for most of their time, and bear neighbours. */
@@ -23,12 +27,28 @@ const FOLDERS = ['/dist/test/', '/dist/scripts/', '/dist/examples/', '/dist/src/
 export async function* runFiles(files: readonly string[], atOnce: number) {
   const ordered = [...files].sort((left, right) => folderIndex(left) - folderIndex(right));
   const alone = ordered.filter(runsAlone);
-  const waiting = ordered.filter((path) => !runsAlone(path) && waits(path));
-  const together = ordered.filter((path) => !runsAlone(path) && !waits(path));
+  const pairs = ordered.filter((path) => runsInPairs(path) && !runsAlone(path));
+  const crowd = ordered.filter((path) => !runsInPairs(path) && !runsAlone(path));
+  const waiting = crowd.filter(waits);
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-tests-'));
+  const together = shareProcesses(
+    crowd.filter((path) => !waits(path)),
+    folder,
+  );
   const waited = collect(runSome(waiting, 1));
-  yield* runSome(together, atOnce);
+  try {
+    yield* runSome(together, atOnce);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
   yield* await waited;
+  yield* runSome(pairs, Math.min(atOnce, 2));
   yield* runSome(alone, 1);
+}
+
+function shareProcesses(files: readonly string[], folder: string): string[] {
+  const { groups, apart } = groupsOf(files, (path) => readFileSync(path, 'utf8'));
+  return [...apart, ...groups.map((group) => writeGroup(folder, group))];
 }
 
 function waits(path: string): boolean {

@@ -8,14 +8,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { repositoryRoot } from '../repository.js';
-import { ALONE } from './alone.js';
+import { ALONE, IN_PAIRS } from './alone.js';
 import { compiledTests, staleOutputs } from './compiled.js';
+import { groupsOf } from './groups.js';
 import { newestOf } from './newest-version.js';
 import { outsideEnvironment } from './outside.js';
 import { WAITING } from './run-files.js';
 import { sourcePaths } from './source-paths.js';
 
 const HEAD = "import { test } from 'node:test';\n";
+const EXCUSED = "test('gpu', (t) => { t.skip('needs a GPU with peer access'); });";
 const COST = /\nCPU seconds: (\d+) in all; the dearest files\n +[\d.]+ (\S+)\n/;
 
 test('compiled: outputs without a source are stale, others and foreign files are not', () => {
@@ -29,6 +31,41 @@ test('compiled: tests are chosen by source, filters by part of the path', () => 
   const all = ['dist/src/lane/ring.test.js', 'dist/test/e2e/z.test.js'];
   assert.deepEqual(compiledTests(sources, []), all);
   assert.deepEqual(compiledTests(sources, ['ring', 'nothing']), all.slice(0, 1));
+});
+
+test('groups: unit tests of a folder share processes, unless they reach out', () => {
+  const texts: Readonly<Record<string, string>> = {
+    '/x/dist/src/flow/a.test.js': "import { after, test } from 'node:test';",
+    '/x/dist/src/flow/b.test.js': 'const id = process.pid;',
+    '/x/dist/src/flow/c/d.test.js': 'test(1)',
+    '/x/dist/src/flow/env.test.js': "process.env['A'] = 'b'",
+    '/x/dist/src/flow/hook.test.js': "import { beforeEach, test } from 'node:test';",
+    '/x/dist/src/flow/thread.test.js': "import { Worker } from 'node:worker_threads';",
+    '/x/dist/src/wire/single.test.js': '',
+    '/x/dist/src/top.test.js': '',
+    '/x/dist/test/flow/e.test.js': '',
+  };
+  const files = Object.keys(texts);
+  const { groups, apart } = groupsOf(files, (path) => texts[path] ?? '');
+  assert.deepEqual(groups, [{ name: 'flow-1', files: [files[0], files[1], files[2]] }]);
+  assert.deepEqual(apart, files.slice(3));
+  const many = Array.from({ length: 33 }, (_, index) => `/x/dist/src/os/${index}.test.js`);
+  const lengths = groupsOf(many, () => '').groups.map((group) => group.files.length);
+  assert.deepEqual(lengths, [11, 11, 11]);
+});
+
+test('suite: files that share a process count one by one, and a crash is named', (t) => {
+  const tests = {
+    'os/one': "test('fine', () => {}); test('bad', () => { throw 1; });",
+    'os/two': "test('later', () => {});",
+    'wire/end': "test('ends', () => { (0, eval)('process').exit(3); });",
+    'wire/never': "test('never', () => {});",
+  };
+  const { status, stdout } = runSuiteOn(t, tests, '');
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /\n✖ \S+\/os\/one\.test\.js: bad\n/);
+  assert.match(stdout, /✔ later/);
+  assert.match(stdout, /\n✖ \S+wire-1\.mjs: /, 'the group that ended');
 });
 
 test('node versions: the newest of a major, by number, releases only', () => {
@@ -62,14 +99,7 @@ function writeAt(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-test('suite: several files make one closing summary', (t) => {
-  const tests = { one: "test('a', () => {});", two: "test('b', () => {}); test('c', () => {});" };
-  const { stdout } = runSuiteOn(t, tests, '');
-  assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
-  assert.match(stdout, /tests 3\n/);
-});
-
-test('suite: files that run alone run last, and count in the one closing summary', (t) => {
+test('suite: files that run in pairs or alone run last, and count in the one summary', (t) => {
   const tests = {
     soak: "test('alone', (t) => { t.skip('needs a GPU'); });",
     watch: "test('alone too', () => {});",
@@ -84,40 +114,49 @@ test('suite: files that run alone run last, and count in the one closing summary
   assert.match(stdout, /skipped 2:\n {2}\S+zebra\S+ skips: no reason.*\n {2}\S+ alone: needs a/);
 });
 
-test('suite: each file that runs alone, or waits, is one', () => {
+test('suite: each file that runs alone, in pairs, or waits, is one', () => {
   const sources = sourcePaths(repositoryRoot);
-  for (const part of [...ALONE, ...WAITING])
+  for (const part of [...ALONE, ...IN_PAIRS, ...WAITING])
     assert.ok(compiledTests(sources, [part]).length > 0, part);
 });
 
-test('suite: passes, prints the closing summary and leaves stale tests alone', (t) => {
-  const tests = { good: "test('fine', () => {});", stale: "test('old', () => { throw 1; });" };
+test('suite: passes with one closing summary of several files, leaves stale tests alone', (t) => {
+  const tests = {
+    good: "test('fine', () => {});",
+    more: "test('b', () => {}); test('c', () => {});",
+    excused: EXCUSED,
+    stale: "test('old', () => { throw 1; });",
+  };
   const { status, stdout } = runSuiteOn(t, tests, 'true');
   assert.equal(status, 0, stdout);
-  assert.match(stdout, /tests 1\n.*suites 0\n.*pass 1\n.*fail 0\n/);
+  assert.equal(stdout.match(/^\S tests /gm)?.length, 1, stdout);
+  assert.match(stdout, /tests 4\n.*suites 0\n.*pass 3\n.*fail 0\n.*\n.*skipped 1\n/);
 });
 
-test('suite: fails with a failing test, a crash and an import error', (t) => {
-  const faults = ["test('bad', () => { throw 1; });", 'process.exit(3);', "import './none.js';"];
-  for (const fault of faults) {
-    const { status, stdout } = runSuiteOn(t, { fault, good: "test('x', () => {});" }, '');
-    assert.equal(status, 1, `${fault}\n${stdout}`);
-  }
+test('suite: fails with a failing test, a crash and an import error, each named', (t) => {
+  const tests = {
+    bad: "test('bad', () => { throw 1; });",
+    crash: 'process.exit(3);',
+    import: "import './none.js';",
+    good: "test('x', () => {});",
+  };
+  const { status, stdout } = runSuiteOn(t, tests, '');
+  assert.equal(status, 1, stdout);
+  const named = [...stdout.matchAll(/^✖ \S+\/(\w+)\.test\.js: /gm)].map(([, name]) => name);
+  assert.deepEqual(named.sort(), ['bad', 'crash', 'import'], stdout);
 });
 
 test('suite: names skips and their reasons, in CI refuses what hardware does not excuse', (t) => {
-  const excused = "test('gpu', (t) => { t.skip('needs a GPU with peer access'); });";
   const refused = [
     "test('net', { skip: 'needs root' }, () => {});",
     "test('bare', { skip: true }, () => {});",
     "test('later', (t) => { t.skip('still needs a GPU'); });",
   ].join('\n');
-  const mild = runSuiteOn(t, { excused, refused }, '');
+  const mild = runSuiteOn(t, { excused: EXCUSED, refused }, '');
   assert.equal(mild.status, 0, mild.stdout);
   assert.match(mild.stdout, /skipped 4\n/, 'in the closing summary');
   assert.match(mild.stdout, /skipped 4:\n {2}\S+excused\.test\.js: gpu: needs a GPU with peer acc/);
-  assert.equal(runSuiteOn(t, { excused }, 'true').status, 0);
-  const strict = runSuiteOn(t, { excused, refused }, 'true');
+  const strict = runSuiteOn(t, { excused: EXCUSED, refused }, 'true');
   assert.equal(strict.status, 1);
   assert.match(strict.stdout, /\S+refused\.test\.js: net: needs root, which no lack of hardware/);
   assert.match(strict.stdout, /: bare: \(no reason given\), which no lack of hardware excuses\n/);
@@ -146,9 +185,12 @@ test('suite: says what was dear, and fails beyond a limit of CPU time', (t) => {
   const tests = {
     cheap: "test('cheap', () => {});",
     // By CPU time: beside others a while of the clock may hold little of it.
-    dear: "test('dear', () => { while (process.cpuUsage().user < 1_000_000); });",
+    dear: "test('dear', () => { while (process.cpuUsage().user < 600_000); });",
   };
-  const { status, stdout } = runSuiteOn(t, tests, '', { TEST_CPU_SECONDS_MAX: '0.5' });
+  const { status, stdout } = runSuiteOn(t, tests, '', {
+    TEST_CPU_SECONDS_MAX: '0.5',
+    TEST_FILE_MS_MAX: '60000',
+  });
   assert.equal(status, 1, stdout);
   const [, seconds, first] = COST.exec(stdout) ?? [];
   assert.ok(Number(seconds) >= 1, stdout);

@@ -5,9 +5,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type ArchiveEntry, cpioArchive, fileEntry, linkEntry, withParents } from './cpio.js';
+import { dependenciesOf, loadingOrder } from './module-order.js';
 import type { VmTools } from './packages.js';
 
-/** In loading order; those that the kernel has built in are absent and skipped. */
+/** Those that the kernel has built in are absent and skipped. */
 const MODULES = [
   'drivers/virtio/virtio.ko',
   'drivers/virtio/virtio_ring.ko',
@@ -69,12 +70,14 @@ function isPlainScript(name: string): boolean {
 
 function moduleEntries(folder: string): ArchiveEntry[] {
   const present = MODULES.filter((path) => existsSync(join(folder, path)));
-  const order = present.map((path) => `${basename(path)}\n`).join('');
+  const modules = new Map(
+    present.map((path) => [basename(path, '.ko'), readFileSync(join(folder, path))]),
+  );
+  const dependencies = new Map([...modules].map(([name, bytes]) => [name, dependenciesOf(bytes)]));
+  const order = loadingOrder(dependencies).map((name) => `${name}.ko\n`);
   return [
-    fileEntry('modules/order', Buffer.from(order)),
-    ...present.map((path) =>
-      fileEntry(`modules/${basename(path)}`, readFileSync(join(folder, path))),
-    ),
+    fileEntry('modules/order', Buffer.from(order.join(''))),
+    ...[...modules].map(([name, bytes]) => fileEntry(`modules/${name}.ko`, bytes)),
   ];
 }
 

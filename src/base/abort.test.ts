@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
-import { AbortError, withSignal } from './abort.js';
+import { AbortError, onAbort, withSignal } from './abort.js';
 import { isTcpxError } from './errors.js';
 
 test('abort: the wait ends at once, named as the platform names it, with the reason', async () => {
@@ -37,4 +38,38 @@ test('abort: a failure behind an aborted wait is nobody’s unhandled rejection'
   await assert.rejects(waiting, { name: 'AbortError' });
   fail(new Error('late'));
   await new Promise((resolve) => setImmediate(resolve));
+});
+
+test('abort: nor is a failure behind one that was aborted before it began', async () => {
+  const failing = Promise.reject(new Error('in any case'));
+  await assert.rejects(withSignal(failing, AbortSignal.abort(), 'x'), { name: 'AbortError' });
+  await new Promise((resolve) => setImmediate(resolve));
+});
+
+test('abort: many waits of a signal share a listener, and each is told or taken back', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const told: number[] = [];
+  const waits = Array.from({ length: 100 }, (_, index) => onAbort(signal, () => told.push(index)));
+  const waiting = withSignal(new Promise<never>(() => undefined), signal, 'x');
+  assert.equal(getEventListeners(signal, 'abort').length, 1, 'Node warns of eleven');
+  waits[0]?.();
+  controller.abort();
+  await assert.rejects(waiting, { name: 'AbortError' });
+  assert.deepEqual(
+    told,
+    Array.from({ length: 99 }, (_, index) => index + 1),
+  );
+});
+
+test('abort: an AbortError of wrong arguments says so', () => {
+  const wrong = (...given: unknown[]) => {
+    return () => Reflect.construct(AbortError, given) as unknown;
+  };
+  const isUsage = (error: unknown) => isTcpxError(error, 'ERR_USAGE_ARGUMENT');
+  assert.throws(wrong(), isUsage);
+  assert.throws(wrong('x'), isUsage);
+  assert.throws(wrong('x', {}), isUsage);
+  assert.throws(wrong(Symbol('x'), AbortSignal.abort()), isUsage);
+  assert.throws(wrong('x', AbortSignal.abort(), 'no code'), isUsage);
 });

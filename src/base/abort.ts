@@ -19,8 +19,14 @@ export class AbortError extends TcpxError {
     code: ErrorCode = 'ERR_USAGE_ABORTED',
     facts: ErrorFacts = {},
   ) {
-    super(code, message, { cause: signal.reason, facts });
+    super(code, message, { cause: reasonOf(signal), facts });
   }
+}
+
+// Programs without types pass anything.
+function reasonOf(signal: unknown): unknown {
+  if (signal instanceof AbortSignal) return signal.reason;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', 'AbortError: signal is not an AbortSignal');
 }
 
 export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
@@ -45,6 +51,42 @@ export async function openWithSignal<T extends { close(): Promise<void> }>(
   }
 }
 
+/** What is to be done when a signal is aborted, in the order in which it was said. */
+const WAITING = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Acts when the signal is aborted, unless taken back by what it returns. All waits of a signal have
+ * one listener: Node warns of a leak at the eleventh, and a program may well have a thousand waits.
+ */
+export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
+  if (signal === undefined) return () => undefined;
+  // One that may be said twice is two.
+  const own = (): void => act();
+  const acts = WAITING.get(signal) ?? listen(signal);
+  acts.add(own);
+  return () => acts.delete(own);
+}
+
+function listen(signal: AbortSignal): Set<() => void> {
+  const acts = new Set<() => void>();
+  WAITING.set(signal, acts);
+  const tell = (): void => {
+    const failures: unknown[] = [];
+    for (const act of acts) {
+      try {
+        act();
+      } catch (error) {
+        // The others are none the worse for that.
+        failures.push(error);
+      }
+    }
+    acts.clear();
+    if (failures.length > 0) throw failures[0];
+  };
+  signal.addEventListener('abort', tell, { once: true });
+  return acts;
+}
+
 /** The outcome of `promise`, or an AbortError as soon as the signal says so. */
 export async function withSignal<T>(
   promise: Promise<T>,
@@ -52,18 +94,17 @@ export async function withSignal<T>(
   what: string,
 ): Promise<T> {
   if (signal === undefined) return await promise;
+  // Nobody may be waiting any more for what fails, now or later.
+  promise.catch(() => undefined);
   throwIfAborted(signal, what);
   let release: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
     const abort = (): void => reject(new AbortError(`${what}: aborted by its signal`, signal));
-    signal.addEventListener('abort', abort, { once: true });
-    release = () => signal.removeEventListener('abort', abort);
+    release = onAbort(signal, abort);
   });
   try {
     return await Promise.race([promise, aborted]);
   } finally {
     release();
-    // Nobody may be waiting any more for what failed meanwhile.
-    promise.catch(() => undefined);
   }
 }

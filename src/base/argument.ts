@@ -30,11 +30,32 @@ export function checkFunction(what: string, value: unknown): void {
 
 export function checkBytes(what: string, value: unknown): asserts value is Uint8Array {
   if (!(value instanceof Uint8Array)) throw wrongArgument(what, 'a Uint8Array or Buffer', value);
+  if (isDetached(value)) throw detached(what);
+}
+
+/** Its buffer was transferred to somebody else: it has no bytes, and reading it throws. */
+function isDetached(view: Uint8Array): boolean {
+  if (view.length > 0) return false;
+  try {
+    view.values();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function detached(what: string): TcpxError {
+  return new TcpxError(
+    'ERR_USAGE_ARGUMENT',
+    `${what}: its buffer was transferred to another owner`,
+  );
 }
 
 /** A text, empty too, or bytes. */
 export function checkMessage(what: string, value: unknown): asserts value is string | Uint8Array {
-  if (typeof value === 'string' || value instanceof Uint8Array) return;
+  const isText = typeof value === 'string';
+  if (isText || (value instanceof Uint8Array && !isDetached(value))) return;
+  if (value instanceof Uint8Array) throw detached(what);
   throw wrongArgument(what, 'a text or bytes (Buffer, Uint8Array)', value);
 }
 
@@ -122,7 +143,7 @@ export function wrongArgument(what: string, wanted: string, value: unknown): Tcp
 }
 
 // What it holds is not shown: it may be a secret in the wrong place, or have no text at all.
-function shownValue(value: unknown): string {
+export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (value === '') return 'an empty text';
   if (Array.isArray(value)) return 'an array';

@@ -5,8 +5,16 @@ export interface Clock {
   nowUs(): number;
 }
 
-// Each thread may have an origin of its own; the clock below is the same for all.
-const ORIGIN_US = Number(process.hrtime.bigint()) / 1000 - performance.now() * 1000;
+const ORIGIN_TRIES = 8;
+
+// Each thread may have an origin of its own; the clock below is the same for all. A thread that is
+// put aside between the two readings gets an origin that is too early: the latest is the true one.
+const ORIGIN_US = Math.max(
+  ...Array.from(
+    { length: ORIGIN_TRIES },
+    () => Number(process.hrtime.bigint()) / 1000 - performance.now() * 1000,
+  ),
+);
 
 /** Comparable between the threads of a process. */
 export const systemClock: Clock = {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { type ConfigSources, loadConfig, processEnvironment } from './config.js';
+import {
+  type ConfigSources,
+  isByHand,
+  loadConfig,
+  processEnvironment,
+  withAuto,
+} from './config.js';
 import { isTcpxError } from './errors.js';
 import { SETTING_NAMES, settingOf } from './settings.js';
 
@@ -34,6 +43,33 @@ test('config: flag wins over option, option over environment, own name over alia
   assert.equal(originOf({ environment: own }), 'environment NIXL_TCPX_FLOW_CHUNK_BYTES');
   assert.equal(originOf({ environment: alias }), 'environment UCCL_TCPX_CHUNK_BYTES');
   assert.equal(loadConfig({ environment: alias }).values['flow.chunkBytes'], 32768);
+});
+
+test('config: a profile wins over what is chosen for the host, everything else over it', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-profile-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'best.env');
+  writeFileSync(path, '# measured\n\nNIXL_TCPX_FLOW_CHUNK_BYTES=256K\n');
+  const environment = { NIXL_TCPX_ENGINE_PROFILE: path };
+  assert.equal(originOf({ environment }), `profile ${path}`);
+  const config = loadConfig({ environment });
+  assert.equal(config.values['flow.chunkBytes'], 262_144);
+  assert.equal(withAuto(config, 'flow.chunkBytes', 4096, 'measured'), config, 'not over a profile');
+  assert.equal(isByHand(config, 'flow.chunkBytes'), true);
+  assert.equal(isByHand(config, 'flow.channels'), false);
+  const set = { ...environment, NIXL_TCPX_FLOW_CHUNK_BYTES: '8K' };
+  assert.equal(originOf({ environment: set }), 'environment NIXL_TCPX_FLOW_CHUNK_BYTES');
+  const alias = { ...environment, UCCL_TCPX_CHUNK_BYTES: '8K' };
+  assert.equal(originOf({ environment: alias }), 'environment UCCL_TCPX_CHUNK_BYTES');
+  const options = { 'flow.chunkBytes': 8192 };
+  assert.equal(originOf({ options, environment }), 'option');
+  const flags = { 'flow.chunkBytes': '8K', 'engine.profile': path };
+  assert.equal(originOf({ flags }), 'flag --chunk');
+  assert.equal(originOf({ flags: { ...flags, 'flow.chunkBytes': 'auto' } }), 'default');
+  assert.equal(originOf({ flags: { 'engine.profile': '' }, environment }), 'default', 'none');
+  assert.equal(codeOf({ flags: { 'engine.profile': folder } }), 'ERR_CONFIG_VALUE');
+  writeFileSync(path, 'NIXL_TCPX_FLOW_CHUNK_BYTES=1\n');
+  assert.throws(() => loadConfig({ environment }), new RegExp(`"1" from profile ${path}`));
 });
 
 test('config: names that users of other tools have set are understood', () => {

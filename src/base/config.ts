@@ -1,10 +1,13 @@
-// Effective settings: flag over environment over default, each remembering where it came from.
+// Effective settings: flag over option over environment over profile over what is chosen for the
+// host or the default, each remembering where it came from.
 // Absent means default; present but unusable is an error, because a fallback hides mistakes.
 // The only reader of process.env.
 
+import { shownValue } from './argument.js';
 import { TcpxError } from './errors.js';
+import { type Profile, readProfile } from './profile.js';
 import { hideProperties } from './secret-bytes.js';
-import { describeRange, type Setting, type SettingValue } from './setting.js';
+import { describeRange, describeWanted, type Setting, type SettingValue } from './setting.js';
 import {
   ENVIRONMENT_PREFIX,
   environmentName,
@@ -18,10 +21,13 @@ import { parseBytes } from './units.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** One setting as it is in effect. */
 export interface EffectiveSetting {
+  /** Its name. */
   readonly name: SettingName;
+  /** Its value; texts that are secret are hidden. */
   readonly value: SettingValue;
-  /** `default`, `auto: REASON`, `environment NAME`, `flag --NAME` or `option`. */
+  /** `default`, `auto: REASON`, `profile FILE`, `environment NAME`, `flag --NAME` or `option`. */
   readonly origin: string;
 }
 
@@ -52,7 +58,9 @@ export function setDefaultVariables(variables: Readonly<Record<string, string>>)
 
 export function loadConfig(sources: ConfigSources = {}): Config {
   checkNames(sources);
-  const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources));
+  const { value: path } = resolveSetting('engine.profile', sources, undefined);
+  const profile = path === '' ? undefined : readProfile(String(path));
+  const effective = SETTING_NAMES.map((name) => resolveSetting(name, sources, profile));
   const values: Partial<Record<SettingName, SettingValue>> = {};
   for (const setting of effective) values[setting.name] = setting.value;
   const config: Config = {
@@ -67,7 +75,7 @@ function secretHidden(values: SettingValues, secret = values['trust.secret']): S
   return hideProperties({ ...values, 'trust.secret': secret }, ['trust.secret']);
 }
 
-/** Whether somebody has set it, here or in the environment. */
+/** Whether somebody has set it: here, in the environment or in a profile. */
 export function isByHand(config: Config, name: SettingName): boolean {
   const origin = config.effective.find((setting) => setting.name === name)?.origin;
   return origin !== 'default' && origin?.startsWith(AUTO) !== true;
@@ -121,11 +129,11 @@ function checkNames({ flags, options, environment }: ConfigSources): void {
 }
 
 function unknownName(name: string, known: readonly string[], what: string): TcpxError {
-  return new TcpxError(
-    'ERR_CONFIG_UNKNOWN',
-    `${what}: there is no setting of that name${didYouMean(name, known)}`,
-    { facts: { name } },
-  );
+  const within = known.find((other) => other.startsWith(`${name}.`));
+  const hint = within === undefined ? didYouMean(name, known) : `; names are whole: '${within}'`;
+  return new TcpxError('ERR_CONFIG_UNKNOWN', `${what}: there is no setting of that name${hint}`, {
+    facts: { name },
+  });
 }
 
 /** Every variable that sets one, names of other systems included. */
@@ -133,21 +141,40 @@ const VARIABLE_NAMES: ReadonlySet<string> = new Set(
   SETTING_NAMES.flatMap((name) => [environmentName(name), ...(settingOf(name).aliases ?? [])]),
 );
 
-function resolveSetting(name: SettingName, sources: ConfigSources): EffectiveSetting {
+function resolveSetting(
+  name: SettingName,
+  sources: ConfigSources,
+  profile: Profile | undefined,
+): EffectiveSetting {
   const setting = settingOf(name);
   const flagText = sources.flags?.[name];
   if (flagText !== undefined) {
     return parsed(name, setting, flagText, `flag --${setting.flag ?? name}`);
   }
   const option = sources.options?.[name];
-  if (option !== undefined) return parsed(name, setting, String(option), 'option');
+  if (option !== undefined) return parsed(name, setting, optionText(name, option), 'option');
   for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
     const text = sources.environment?.[variable];
     if (text !== undefined && text !== '') {
       return parsed(name, setting, text, `environment ${variable}`);
     }
   }
+  const measured = profile?.texts[name];
+  if (profile !== undefined && measured !== undefined) {
+    return parsed(name, setting, measured, `profile ${profile.path}`);
+  }
   return { name, value: setting.fallback, origin: 'default' };
+}
+
+// Programs without types pass anything.
+function optionText(name: SettingName, option: unknown): string {
+  if (typeof option === 'string') return option;
+  if (typeof option === 'number' || typeof option === 'boolean') return String(option);
+  throw new TcpxError(
+    'ERR_CONFIG_VALUE',
+    `${name}: a setting is a text, a number, true or false, not ${shownValue(option)}`,
+    { facts: { name, origin: 'option' } },
+  );
 }
 
 function parsed(name: SettingName, setting: Setting, text: string, origin: string) {
@@ -159,7 +186,7 @@ function parsed(name: SettingName, setting: Setting, text: string, origin: strin
     throw new TcpxError(
       'ERR_CONFIG_VALUE',
       `${name}: ${JSON.stringify(text)} from ${origin} is not allowed ` +
-        `(${setting.kind}, ${describeRange(setting)})`,
+        `(${describeWanted(setting, text)})`,
       { facts: { name, value: text, origin, allowed: describeRange(setting) } },
     );
   }

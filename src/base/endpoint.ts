@@ -17,6 +17,7 @@ const HOST_LENGTH_MAX = 253;
 export function parseEndpoint(text: string): Endpoint {
   // Several colons and no brackets: an IPv6 literal has no room for a port.
   if (isIPv6(text)) return { host: text };
+  if (text.includes('://')) throw refused(text, 'leave out what stands before ://');
   const bracketed = /^\[([^\]]*)\](?::(.*))?$/.exec(text);
   if (bracketed !== null) {
     const [, host = '', port] = bracketed;

@@ -1,5 +1,6 @@
-// Settings of the engine: log, sessions, trust, flow, lanes, memory, sockets.
+// Settings of the engine: log, flow, lanes, memory, sockets.
 
+import { SESSION_SETTINGS } from './session-settings.js';
 import type { Setting } from './setting.js';
 
 const KIB = 1024;
@@ -34,171 +35,28 @@ export const ENGINE_SETTINGS = {
       'plugin, a GPU and a NIC for it are there and the peer is on another host, tcp otherwise.',
     cost: 'tcpx refuses peers with tcp alone; memory that a plugin cannot reach goes over tcp.',
   },
-  'session.port': {
-    kind: 'port',
-    fallback: 20000,
-    minimum: 0,
-    maximum: 65535,
-    flag: 'port',
-    aliases: ['UCCL_TCPX_BOOTSTRAP_PORT_BASE', 'UCCL_TCPX_OOB_PORT', 'UCCL_TCPX_CTRL_PORT'],
-    summary: 'Port for control and data connections; 0 lets the kernel choose.',
-    cost: 'Both ends must name the same port; it is the only one to open in a firewall.',
-  },
-  'session.portIndex': {
-    kind: 'count',
-    fallback: 0,
-    minimum: 0,
-    maximum: 1023,
-    flag: 'port-index',
-    summary: 'Added to the port, so that several processes of one host count up from one base.',
-    cost: 'None.',
-  },
-  'session.bind': {
+  'engine.profile': {
     kind: 'text',
-    value: 'ADDRESS',
     fallback: '',
-    flag: 'bind',
-    summary: 'Address to listen on; empty means loopback without a secret, all addresses with one.',
-    cost: 'A wider address is reachable by more hosts.',
-  },
-  'session.ctrlInterface': {
-    kind: 'text',
-    value: 'NIC',
-    fallback: '',
-    flag: 'ctrl',
-    aliases: ['NCCL_GPUDIRECTTCPX_CTRL_DEV', 'NCCL_SOCKET_IFNAME'],
-    summary:
-      'Interface of the control connection, for example eth0; empty lets routing decide. One ' +
-      'that was lost may come back over the NICs of the channels.',
-    cost: 'Needs CAP_NET_RAW on kernels before 5.7.',
-  },
-  'session.nics': {
-    kind: 'text',
-    value: 'NIC,...',
-    fallback: '',
-    flag: 'nics',
-    aliases: ['NCCL_GPUDIRECTTCPX_SOCKET_IFNAME'],
-    summary: 'Interfaces for data channels, comma-separated; channels go round-robin over them.',
-    cost:
-      'A named interface that is absent or down is an error, not a fallback. Of the addresses ' +
-      'that a server has for data, a client uses those in the networks of its own named here. ' +
-      'Each has an address of the family, IPv4 or IPv6, by which the peer is connected.',
-  },
-  'session.handshakeTimeoutMs': {
-    kind: 'ms',
-    fallback: 5000,
-    minimum: 50,
-    maximum: 600_000,
-    flag: 'handshake-timeout',
-    summary: 'Longest wait for a connection and for each handshake step.',
-    cost: 'Lower fails sooner on slow networks; higher keeps half-open peers longer.',
-  },
-  'session.connectTimeoutMs': {
-    kind: 'ms',
-    fallback: 10_000,
-    minimum: 50,
-    maximum: 600_000,
-    flag: 'connect-timeout',
-    summary: 'How long a client keeps trying to reach a peer that does not listen yet.',
-    cost: 'Higher delays the error about a peer that never comes.',
-  },
-  'session.stallMs': {
-    kind: 'ms',
-    fallback: 200,
-    minimum: 100,
-    maximum: 60_000,
-    flag: 'stall',
-    summary: 'How long a channel with data in flight may stand still before others take over.',
-    cost: 'Too low gives up channels to a peer that was only paused; 60 ms of grace are added.',
-  },
-  'session.reconnectMs': {
-    kind: 'ms',
-    fallback: 5000,
-    minimum: 100,
-    maximum: 600_000,
-    flag: 'reconnect',
-    summary: 'How long a session without any moving channel is kept before it is lost.',
-    cost: 'Transfers in flight wait that long for a peer that is stopped or cut off.',
-  },
-  'session.progressMs': {
-    kind: 'ms',
-    fallback: 5000,
-    minimum: 100,
-    maximum: 600_000,
-    flag: 'progress-timeout',
-    summary:
-      'How long, beyond session.reconnectMs, a peer may confirm less than session.minRateBytes ' +
-      'of what is in flight before its session is lost.',
-    cost: 'Lower loses peers that are only busy; a target in `caller` mode must poll within it.',
-  },
-  'session.minRateBytes': {
-    kind: 'bytes',
-    fallback: 256 * KIB,
-    minimum: 1,
-    maximum: 64 * GIB,
-    flag: 'min-rate',
-    summary: 'Bytes per second that a session with transfers in flight must confirm at least.',
-    cost: 'Higher loses peers on slow links; lower lets a peer that trickles hold transfers.',
-  },
-  'session.controlTimeoutMs': {
-    kind: 'ms',
-    fallback: 3000,
-    minimum: 1000,
-    maximum: 600_000,
-    flag: 'control-timeout',
-    summary: 'How long the control connection may get no answer from the peer’s kernel.',
-    cost: 'Lower notices a silent death sooner; an outage of that length costs a new connection.',
-  },
-  'session.local': {
-    kind: 'choice',
-    fallback: 'tcp',
-    choices: ['tcp', 'shm'],
-    flag: 'local',
-    summary: '`shm`: data channels run over shared memory. Both ends ask for it, on one host.',
-    cost: 'Peers elsewhere, or that do not ask for it, are refused; 2 MiB of /dev/shm per channel.',
-  },
-  'session.peersMax': {
-    kind: 'count',
-    fallback: 1024,
-    minimum: 1,
-    maximum: 16_384,
-    summary: 'Sessions that one engine holds at a time.',
-    cost: 'About 200 KiB for each with one channel; memory.readsBytes bounds the channels.',
-  },
-  'trust.mode': {
-    kind: 'choice',
-    fallback: 'secret',
-    choices: ['secret', 'network'],
-    flag: 'trust',
-    summary:
-      '`secret`: peers prove a shared secret, without one only loopback is accepted. ' +
-      '`network`: anybody who reaches the port is trusted.',
-    cost:
-      '`network` lets every host that reaches the port read and write registered memory ' +
-      'whose descriptor it holds.',
-  },
-  'trust.secretFile': {
-    kind: 'text',
     value: 'FILE',
-    fallback: '',
-    flag: 'secret-file',
-    summary: 'File that holds the shared secret; it must be readable by its owner alone.',
-    cost: 'None.',
+    flag: 'profile',
+    summary:
+      'File with settings that were measured to be best here, as bench sweep --save-profile ' +
+      'writes it. They win over what is chosen automatically, and over defaults, alone.',
+    cost: 'What was best for one size and one peer is kept for all of them.',
   },
-  'trust.secret': {
-    kind: 'text',
-    fallback: '',
-    summary: 'The shared secret itself; meant for the environment, never for a command line.',
-    cost: 'Environments are readable by the same user; a file is safer.',
-  },
+  ...SESSION_SETTINGS,
   'flow.chunkBytes': {
     kind: 'bytes',
     fallback: 512 * KIB,
     minimum: 4 * KIB,
     maximum: 16 * MIB,
     flag: 'chunk',
+    canBeAuto: true,
     aliases: ['UCCL_TCPX_CHUNK_BYTES', 'NCCL_P2P_NET_CHUNKSIZE', 'NCCL_DYNAMIC_CHUNK_SIZE'],
-    summary: 'Largest piece of a transfer that one channel carries at a time.',
+    summary:
+      'Largest piece of a transfer that one channel carries at a time. Where neither end sets ' +
+      'it: 512 KiB, and more to peers that are several milliseconds away.',
     cost: 'Smaller costs system calls and acknowledgements; larger makes striping coarser.',
   },
   'flow.windowChunks': {
@@ -207,8 +65,11 @@ export const ENGINE_SETTINGS = {
     minimum: 1,
     maximum: 256,
     flag: 'window',
+    canBeAuto: true,
     aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
-    summary: 'Chunks in flight on one channel before an acknowledgement must come back.',
+    summary:
+      'Chunks in flight on one channel before an acknowledgement must come back. Where neither ' +
+      'end sets it: 16, and more where the largest chunks cannot fill the way to a far peer.',
     cost: 'Smaller stalls long links; larger holds more unconfirmed data on a slow link.',
   },
   'flow.channels': {
@@ -221,7 +82,7 @@ export const ENGINE_SETTINGS = {
     aliases: ['UCCL_TCPX_NUM_CHANNELS'],
     summary:
       'Data connections to each peer. Where neither end sets it: one for each lane or NIC, of ' +
-      'the end that has fewer.',
+      'the end that has fewer; to far peers as many as the kernel’s buffers make necessary.',
     cost: 'Each costs a socket and its buffers on both ends.',
   },
   'flow.checksum': {
@@ -279,9 +140,11 @@ export const ENGINE_SETTINGS = {
     minimum: 0,
     maximum: 100_000,
     flag: 'spin',
+    canBeAuto: true,
     summary:
       'How long an idle lane, or a thread in wait(), looks again, at most, before it sleeps in ' +
-      'the kernel. One for which nothing comes in that time does so for less, down to not at all.',
+      'the kernel. One for which nothing comes in that time does so for less, down to not at ' +
+      'all. Where it is not set: not at all on one CPU.',
     cost: 'Longer burns a core for lower latency; 0 always sleeps.',
   },
   'lane.bindings': {
@@ -292,6 +155,17 @@ export const ENGINE_SETTINGS = {
     aliases: ['NCCL_GPUDIRECTTCPX_TX_BINDINGS'],
     summary: 'Cores for the lanes of each NIC, as eth1:8-21,112-125;eth2:8-21,112-125.',
     cost: 'Cores far from the NIC, or shared with its interrupts, slow the lane down.',
+  },
+  'lane.numa': {
+    kind: 'choice',
+    fallback: 'auto',
+    choices: ['auto', 'off'],
+    flag: 'numa',
+    summary:
+      'Whether a lane, its rings and its staging memory lie on the NUMA node of the NICs that it ' +
+      'serves (session.nics), where the host says which that is. Cores may be named instead ' +
+      '(lane.bindings).',
+    cost: 'off leaves both to the kernel: payload may cross between nodes.',
   },
   'memory.regionsMax': {
     kind: 'count',
@@ -319,6 +193,14 @@ export const ENGINE_SETTINGS = {
       'bytes for each chunk of each channel’s window.',
     cost: 'A session that would take more is refused by that name.',
   },
+  'memory.sharedBytes': {
+    kind: 'bytes',
+    fallback: 128 * MIB,
+    minimum: 0,
+    maximum: 64 * GIB,
+    summary: 'Memory that channels to peers on this host may share with them: 2 MiB for each.',
+    cost: 'Further sessions with such peers go over TCP, or are refused where they must share.',
+  },
   'memory.arenaBytes': {
     kind: 'bytes',
     fallback: 256 * MIB,
@@ -326,6 +208,38 @@ export const ENGINE_SETTINGS = {
     maximum: 4 * GIB,
     summary: 'Address space for prepared descriptor lists (32 bytes per descriptor).',
     cost: 'Reserved, not resident: pages are used only where descriptors lie.',
+  },
+  'memory.streamMax': {
+    kind: 'count',
+    fallback: 65_536,
+    minimum: 16,
+    maximum: 16_777_216,
+    summary: 'Notifications that wait in one stream of `engine.notifications()`.',
+    cost: 'A stream whose program does not keep up ends with an error; others go on.',
+  },
+  'memory.streamBytes': {
+    kind: 'bytes',
+    fallback: 64 * MIB,
+    minimum: 64 * KIB,
+    maximum: 16 * GIB,
+    summary: 'Bytes of the notifications that wait in one stream of `engine.notifications()`.',
+    cost: 'The same.',
+  },
+  'memory.spareControls': {
+    kind: 'count',
+    fallback: 64,
+    minimum: 0,
+    maximum: 16_384,
+    summary: 'Buffers of control connections that are kept for the next, whatever a flood needed.',
+    cost: '72 KiB each; without, a session takes longer to open.',
+  },
+  'memory.spareTables': {
+    kind: 'count',
+    fallback: 1024,
+    minimum: 0,
+    maximum: 65_536,
+    summary: 'Tables of closed connections that each thread keeps for the next ones.',
+    cost: '20 KiB of address space and 1 KiB each; a lane that keeps none leaks that KiB.',
   },
   'gpu.stagingBytes': {
     kind: 'bytes',
@@ -368,13 +282,15 @@ export const ENGINE_SETTINGS = {
   },
   'socket.sendBy': {
     kind: 'choice',
-    fallback: 'splice',
-    choices: ['splice', 'copy', 'zerocopy'],
+    fallback: 'auto',
+    choices: ['auto', 'splice', 'copy', 'zerocopy'],
     flag: 'send-by',
+    canBeAuto: true,
     summary:
       'How payload leaves: as references to its pages (`splice`, for runs of 64 KiB and more), ' +
       'with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or copied by the kernel. Answers to reads ' +
-      'leave by reference from 128 KiB on, and without a checksum.',
+      'leave by reference from 128 KiB on, and without a checksum. `auto`: for each size of ' +
+      'transfer by splice, unless copies prove faster by 7 %.',
     cost:
       'By reference, the source must not change before the transfer is confirmed, and ' +
       '`deregister` waits until peers have what they read. `splice` has a pipe per channel. ' +

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  ERROR_CLASSES,
-  ERROR_CODES,
-  type ErrorCode,
-  errorClassName,
-  isTcpxError,
-  TcpxError,
-  toTcpxError,
-} from './errors.js';
+import { ERROR_CLASSES, errorClassName } from './error-class.js';
+import { ERROR_CODES, type ErrorCode, isTcpxError, TcpxError, toTcpxError } from './errors.js';
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
@@ -63,4 +56,21 @@ test('errors: toTcpxError passes ours on and wraps others with what was attempte
   assert.equal(wrapped.cause, cause);
   assert.match(wrapped.message, /open \/x.*EACCES/);
   assert.match(toTcpxError('text', 'ERR_SYS_CALL', 'open /x').message, /text/);
+});
+
+test('errors: the JSON of one has its message; a code that does not exist is refused', () => {
+  const behind = new TcpxError('ERR_PEER_LOST', 'gone');
+  const error = new TcpxError('ERR_XFER_FAILED', 'write', { cause: behind, facts: { bytes: 8 } });
+  const json = JSON.parse(JSON.stringify(error)) as Record<string, unknown>;
+  assert.deepEqual(
+    [json['code'], json['message'], json['isRetryable']],
+    [error.code, 'write', true],
+  );
+  assert.deepEqual(json['facts'], { bytes: 8 });
+  assert.equal((json['cause'] as Record<string, unknown>)['message'], 'gone');
+  const unknown = 'ERR_NEVER_HEARD' as ErrorCode;
+  assert.throws(
+    () => new TcpxError(unknown, ''),
+    (thrown) => isTcpxError(thrown, 'ERR_USAGE_ARGUMENT'),
+  );
 });

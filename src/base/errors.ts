@@ -1,21 +1,15 @@
 // The closed list of failures. Each code has a class, a meaning and a remedy; docs/errors.md and
 // docs/troubleshooting.md are generated from this table. Tests match codes, never text.
 
-export const ERROR_CLASSES = {
-  ERR_USAGE_: 'the caller broke the API or the command line',
-  ERR_CONFIG_: 'a setting or environment variable is unusable',
-  ERR_CAP_: 'this host lacks something',
-  ERR_SYS_: 'a system call failed',
-  ERR_CUDA_: 'a CUDA driver call failed',
-  ERR_NCCLNET_: 'a call into the NCCL net plugin failed',
-  ERR_WIRE_: 'the peer broke the protocol; its session is closed',
-  ERR_PEER_: 'the peer is gone, refused, timed out or is not the one it was',
-  ERR_XFER_: 'the final state of one transfer',
-} as const;
+import { errorClassName } from './error-class.js';
 
-interface ErrorEntry {
+/** What is known about an error code. */
+export interface ErrorEntry {
+  /** What has happened. */
   readonly meaning: string;
+  /** What to do about it. */
   readonly remedy: string;
+  /** Whether the same call may succeed later. */
   readonly isRetryable: boolean;
 }
 
@@ -87,7 +81,7 @@ export const ERROR_CODES = {
   ),
   ERR_CAP_SHARED_MEMORY: entry(
     'shared memory was asked for, and the two ends do not share any',
-    'Run both ends on one host, as one user, with the same /dev/shm; or use --local tcp.',
+    'Run both ends on one host, in one network namespace; or use --local auto, or tcp.',
   ),
   ERR_CAP_PERMISSION: entry(
     'the operation needs a privilege this process lacks',
@@ -335,10 +329,14 @@ export const ERROR_CODES = {
 
 /** One of the keys of `ERROR_CODES`. Match codes, never texts. */
 export type ErrorCode = keyof typeof ERROR_CODES;
+/** What was seen, by name. */
 export type ErrorFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** What goes with an error. */
 export interface TcpxErrorOptions {
+  /** What was seen, by name. */
   readonly facts?: ErrorFacts;
+  /** The error behind it. */
   readonly cause?: unknown;
 }
 
@@ -356,7 +354,10 @@ export class TcpxError extends Error {
   readonly facts: ErrorFacts;
 
   constructor(code: ErrorCode, message: string, options: TcpxErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(checkedMessage(message), causeOf(options));
+    if (typeof code !== 'string' || !Object.hasOwn(ERROR_CODES, code)) {
+      throw new TcpxError('ERR_USAGE_ARGUMENT', 'TcpxError: the code is none of ERROR_CODES');
+    }
     this.name = errorClassName(code);
     this.code = code;
     this.facts = options.facts ?? {};
@@ -366,6 +367,25 @@ export class TcpxError extends Error {
   get isRetryable(): boolean {
     return ERROR_CODES[this.code].isRetryable;
   }
+
+  /** What a line of a log needs; the message too, which errors leave out of their JSON. */
+  toJSON(): object {
+    const { name, code, message, isRetryable, facts, cause } = this;
+    const reason = cause instanceof Error && !isTcpxError(cause) ? cause.message : cause;
+    return { name, code, message, isRetryable, facts, cause: reason };
+  }
+}
+
+// Programs without types pass anything.
+function checkedMessage(message: unknown): string {
+  if (typeof message === 'string') return message;
+  throw new TcpxError('ERR_USAGE_ARGUMENT', 'TcpxError: the message is not a text');
+}
+
+function causeOf(options: TcpxErrorOptions | null): { cause: unknown } | undefined {
+  const isRecord = typeof options === 'object' && options !== null;
+  if (isRecord) return options.cause === undefined ? undefined : { cause: options.cause };
+  throw new TcpxError('ERR_USAGE_ARGUMENT', 'TcpxError: options are not an object');
 }
 
 /** Whether a value is one of our errors; with `code`, whether it is that one. */
@@ -377,23 +397,4 @@ export function toTcpxError(value: unknown, code: ErrorCode, attempted: string):
   if (value instanceof TcpxError) return value;
   const reason = value instanceof Error ? value.message : String(value);
   return new TcpxError(code, `${attempted}: ${reason}`, { cause: value });
-}
-
-const CLASS_NAMES: Readonly<Record<keyof typeof ERROR_CLASSES, string>> = {
-  ERR_USAGE_: 'UsageError',
-  ERR_CONFIG_: 'ConfigError',
-  ERR_CAP_: 'CapabilityError',
-  ERR_SYS_: 'SystemError',
-  ERR_CUDA_: 'DriverError',
-  ERR_NCCLNET_: 'DriverError',
-  ERR_WIRE_: 'ProtocolError',
-  ERR_PEER_: 'PeerError',
-  ERR_XFER_: 'TransferError',
-};
-
-export function errorClassName(code: string): string {
-  for (const [prefix, name] of Object.entries(CLASS_NAMES)) {
-    if (code.startsWith(prefix)) return name;
-  }
-  return 'TcpxError';
 }

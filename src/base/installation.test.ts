@@ -24,8 +24,13 @@ test('installation: another system, processor or C library is named', () => {
 });
 
 test('installation: code without its worker files was bundled', () => {
-  for (const moduleUrl of [undefined, 'file:///nowhere/bundle.js']) {
-    const problem = installationProblem({ ...here, moduleUrl });
+  const cases = [
+    { moduleUrl: undefined },
+    { moduleUrl: 'file:///nowhere/bundle.js' },
+    { isInWebpack: true },
+  ];
+  for (const change of cases) {
+    const problem = installationProblem({ ...here, ...change });
     assert.equal(problem?.code, 'ERR_CAP_BUNDLED');
     assert.match(problem.message, /external/);
   }

@@ -11,6 +11,8 @@ export interface InstallationFacts {
   readonly programHead: string;
   /** Of this very module; undefined where a bundler took it away. */
   readonly moduleUrl: string | undefined;
+  /** Webpack and its kin write the module's old place into the bundle: it proves nothing there. */
+  readonly isInWebpack: boolean;
 }
 
 const PROCESSORS: readonly string[] = ['x64', 'arm64'];
@@ -34,11 +36,11 @@ export function installationProblem(facts: InstallationFacts): TcpxError | undef
       { facts: { platform, arch, libc: 'musl' } },
     );
   }
-  return isWhole(facts.moduleUrl) ? undefined : bundledError();
+  return isWhole(facts) ? undefined : bundledError();
 }
 
-function isWhole(moduleUrl: string | undefined): boolean {
-  return moduleUrl !== undefined && existsSync(new URL(WORKER_FILE, moduleUrl));
+function isWhole({ moduleUrl, isInWebpack }: InstallationFacts): boolean {
+  return moduleUrl !== undefined && !isInWebpack && existsSync(new URL(WORKER_FILE, moduleUrl));
 }
 
 function bundledError(): TcpxError {
@@ -51,8 +53,11 @@ function bundledError(): TcpxError {
 
 export function installationFacts(moduleUrl: string | undefined): InstallationFacts {
   const { platform, arch } = process;
-  return { platform, arch, programHead: programHead(), moduleUrl };
+  const isInWebpack = typeof __webpack_require__ !== 'undefined';
+  return { platform, arch, programHead: programHead(), moduleUrl, isInWebpack };
 }
+
+declare const __webpack_require__: unknown;
 
 const HEAD_BYTES = 4096;
 

@@ -5,6 +5,7 @@ import { plainJson, plainText } from './foreign-text.js';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+/** What goes with an event, by name. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Where an engine or an agent writes its events. Implement it to send them elsewhere. */

@@ -13,7 +13,7 @@ import { declareBlock, type SharedField } from './shared-block.js';
 import { RING_BLOCK } from './shared-layout.js';
 
 /** Changes with every change of this file that an older library or service would not survive. */
-export const SERVICE_VERSION = 2;
+export const SERVICE_VERSION = 3;
 
 function field(type: SharedField['type']) {
   return (offset: number, writer: string, meaning: string, count = 1): SharedField => ({
@@ -152,6 +152,7 @@ export const MESSAGE_KINDS = {
   EXPLAIN: 12,
   RECEIPT: 13,
   TELEMETRY: 14,
+  CLOSE: 15,
 } as const;
 
 export const ATTACH_MESSAGE = declareBlock(

@@ -29,6 +29,16 @@ export const SERVICE_SETTINGS = {
     summary: 'What the library runs to start a service, in a shell; see service.autostart.',
     cost: 'Words of the environment become a command: leave it alone where others can set them.',
   },
+  'service.answerMs': {
+    kind: 'ms',
+    fallback: 30_000,
+    minimum: 100,
+    maximum: 3_600_000,
+    summary:
+      'How long the library waits for an answer of the service; then it counts as gone. Read ' +
+      'from the environment of the program.',
+    cost: 'Shorter, and a node under load loses services that are merely slow.',
+  },
   'service.idleMs': {
     kind: 'ms',
     fallback: 60_000,
@@ -55,6 +65,14 @@ export const SERVICE_SETTINGS = {
     flag: 'clients',
     summary: 'Clients that may be attached at a time; one more is refused with ERR_LIMIT.',
     cost: 'Each has an engine of its own: a lane thread, some MiB, a listening port.',
+  },
+  'service.strangersMax': {
+    kind: 'count',
+    fallback: 32,
+    minimum: 1,
+    maximum: 1024,
+    summary: 'Connections that have not said yet what they are, beside the attached clients.',
+    cost: 'One more is refused with ERR_LIMIT.',
   },
   'service.requestsMax': {
     kind: 'count',

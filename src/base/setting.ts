@@ -1,5 +1,9 @@
 // What a setting is: its kind, range, names, and what it costs to change it.
 
+import { didYouMean } from './suggestion.js';
+import { formatBytes } from './units.js';
+
+/** What a setting may be. */
 export type SettingValue = number | string | boolean;
 
 interface SettingCommon {
@@ -42,7 +46,9 @@ export interface BooleanSetting extends SettingCommon {
 export type Setting = NumberSetting | ChoiceSetting | TextSetting | BooleanSetting;
 
 export function describeRange(setting: Setting): string {
-  return setting.canBeAuto === true ? `${rangeOf(setting)}, auto` : rangeOf(setting);
+  const hasAuto = setting.kind === 'choice' && setting.choices.includes('auto');
+  const isAdded = setting.canBeAuto === true && !hasAuto;
+  return isAdded ? `${rangeOf(setting)}, auto` : rangeOf(setting);
 }
 
 function rangeOf(setting: Setting): string {
@@ -54,10 +60,34 @@ function rangeOf(setting: Setting): string {
     case 'text':
       return 'text';
     case 'bytes':
+      return `${sizeOf(setting.minimum)} … ${sizeOf(setting.maximum)}`;
     case 'count':
     case 'ms':
     case 'us':
     case 'port':
       return `${setting.minimum} … ${setting.maximum}`;
   }
+}
+
+/** As people write sizes; nothing is 0 without a unit. */
+export function sizeOf(bytes: number): string {
+  return bytes === 0 ? '0' : formatBytes(bytes);
+}
+
+const NOUNS = {
+  bytes: 'a size such as 64MiB',
+  count: 'a number',
+  ms: 'a time in ms',
+  us: 'a time in µs',
+  port: 'a port',
+  choice: 'one of',
+  boolean: 'one of',
+} as const;
+
+/** What a value of it must be, for whoever gave another. */
+export function describeWanted(setting: Setting, given: string): string {
+  if (setting.kind === 'text') return 'text';
+  const range = describeRange(setting);
+  if (setting.kind !== 'choice') return `${NOUNS[setting.kind]}, ${range}`.replace('of,', 'of');
+  return `${NOUNS.choice} ${range}${didYouMean(given, setting.choices)}`;
 }

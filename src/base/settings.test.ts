@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeRange } from './setting.js';
+import { describeRange, describeWanted } from './setting.js';
 import { environmentName, SETTING_NAMES, settingOf } from './settings.js';
 
 test('settings: each default lies within its own range', () => {
@@ -52,6 +52,11 @@ test('settings: the range is described for each kind', () => {
   assert.equal(describeRange(settingOf('session.port')), '0 … 65535');
   assert.equal(describeRange(settingOf('bench.op')), 'write, read, both, pingpong');
   assert.equal(describeRange(settingOf('session.bind')), 'text');
+  assert.equal(describeRange(settingOf('flow.chunkBytes')), '4 KiB … 16 MiB, auto');
+  const wanted = describeWanted(settingOf('bench.op'), 'wrte');
+  assert.equal(wanted, 'one of write, read, both, pingpong; did you mean write?');
+  assert.match(describeWanted(settingOf('flow.chunkBytes'), 'x'), /^a size such as 64MiB, 4 KiB …/);
+  assert.equal(describeWanted(settingOf('flow.checksum'), 'x'), 'one of true, false');
   const choice = { kind: 'boolean', fallback: false, summary: '.', cost: '.' } as const;
   assert.equal(describeRange(choice), 'true, false');
 });

@@ -2,10 +2,10 @@
 // The files that use a block take their indexes from here, and docs/shared-layout.md prints it. One
 // writer per field unless it says atomic.
 //
-//   ┌────────────┬───────────────┬──────────────┬───────────────────────────┬───────────┐
-//   │ engine 4 K │ regions × 64  │ transfers    │ lanes × (control + rings) │ arena     │
-//   │            │               │ × 512        │                           │ (requests)│
-//   └────────────┴───────────────┴──────────────┴───────────────────────────┴───────────┘
+//   ┌──────────┬─────────┬───────────┬──────────┬───────────────────────────┬───────────┐
+//   │ engine   │ regions │ transfers │ sessions │ lanes × (control + rings) │ arena     │
+//   │ 4 K      │ × 64    │ × 512     │ × 1 K    │                           │ (requests)│
+//   └──────────┴─────────┴───────────┴──────────┴───────────────────────────┴───────────┘
 
 import { declareBlock, type SharedField } from './shared-block.js';
 
@@ -86,6 +86,17 @@ export const TRANSFER_BLOCK = declareBlock(
       'GPU + 1 of the event to wait for before the source is read; 0 without one, or after it',
     ),
     notified: int32(52, 'lanes', '1 once the peer has confirmed the notification'),
+    even: int32(
+      56,
+      'main',
+      '1 when every channel of the session pulls, each over a NIC of its own: none takes more ' +
+        'than its share',
+    ),
+    copied: int32(
+      60,
+      'main',
+      '1: the kernel copies the payload, at either end, that may go by reference',
+    ),
     remotesAt: float64(64, 'main', `remote regions ${ARENA}`),
     pairsAt: float64(72, 'main', `descriptor pairs ${ARENA}`),
     chunksAt: float64(80, 'main', `chunks ${ARENA}`),
@@ -100,10 +111,27 @@ export const TRANSFER_BLOCK = declareBlock(
     remaining: int32(192, 'lanes (atomic sub)', 'unconfirmed chunks, notification included'),
     channelBytes: float64(256, 'lane of the channel', 'bytes per channel', CHANNELS_MAX),
     channelChunks: int32(384, 'lane of the channel', 'chunks per channel', CHANNELS_MAX),
-    copyOutUs: int32(448, LANES_ADD, 'GPU → staging; these four sum over chunks and wrap'),
+    copyOutUs: int32(448, LANES_ADD, 'GPU → staging; these five sum over chunks and wrap'),
     sendUs: int32(452, LANES_ADD, 'framed → confirmed'),
     receiveUs: int32(456, LANES_ADD, 'asked → received'),
     copyInUs: int32(460, LANES_ADD, 'staging → GPU'),
+    peerCopyUs: int32(464, LANES_ADD, 'between GPU and staging at the peer, as the peer tells'),
+  },
+);
+
+/** Of a channel within the entry of its session: a line of its own, as another lane may read it. */
+export const CHANNEL_LINE_BYTES = 64;
+
+export const SESSION_BLOCK = declareBlock(
+  { title: 'Session entry', bytes: CHANNELS_MAX * CHANNEL_LINE_BYTES },
+  {
+    channels: float64(
+      0,
+      'lane of the channel',
+      'two per line of 64 bytes, a line per channel: what it delivers, in bytes per µs (0 no ' +
+        'channel, −1 not known yet), and what it has in flight, in bytes',
+      (CHANNELS_MAX * CHANNEL_LINE_BYTES) / 8,
+    ),
   },
 );
 
@@ -123,6 +151,14 @@ export const LANE_BLOCK = declareBlock(
       536,
       'lane',
       'bytes that came and were thrown away: of refused writes, and of reads given up meanwhile',
+    ),
+    pauses: float64(544, 'lane', 'how often the collector of memory stopped the lane'),
+    pausedUs: float64(552, 'lane', 'for how long in all, µs'),
+    longestPauseUs: float64(560, 'lane', 'the longest of them, µs'),
+    memoryNode: float64(
+      568,
+      'lane',
+      'NUMA node on which its memory lies, and one more; 0 where it is left to the kernel',
     ),
     zeroCopy: float64(
       1024,
@@ -177,6 +213,7 @@ export const CHUNK_BLOCK = declareBlock(
     pairCount: int32(4, ONCE, 'pairs that it touches'),
     bytes: int32(8, ONCE, 'bytes that it moves'),
     remoteIndex: int32(12, ONCE, 'which remote region'),
+    left: float64(16, ONCE, 'bytes of this chunk and all behind it'),
     skip: float64(24, ONCE, 'bytes of the first pair that earlier chunks carry'),
   },
 );

@@ -93,6 +93,7 @@ export const TCPX_SETTINGS = {
     fallback: 1,
     minimum: 1,
     maximum: 8,
+    flag: 'threads',
     aliases: ['NCCL_SOCKET_NTHREADS'],
     summary: 'Helper threads of the plugin per channel.',
     cost: 'Cores; sockets × threads may not exceed 8.',
@@ -145,6 +146,15 @@ export const TCPX_SETTINGS = {
     summary: 'How long accept waits for the NIC’s steering rules; the plugin’s own default is 5 s.',
     cost: 'Too short loses the first messages to "rx no cmsg".',
   },
+  'tcpx.unixPrefix': {
+    kind: 'text',
+    value: 'PATH|off',
+    fallback: '',
+    flag: 'unix-prefix',
+    aliases: ['NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX'],
+    summary: 'Folder of the datapath manager’s sockets; off takes the variable from the plugin.',
+    cost: 'Another folder than the manager’s ends the set-up.',
+  },
   'tcpx.setupTimeoutMs': {
     kind: 'ms',
     fallback: 30_000,
@@ -161,6 +171,24 @@ export const TCPX_SETTINGS = {
     maximum: 86_400_000,
     summary: 'Longest time of a transfer through the plugin that names no deadline of its own.',
     cost: 'A data socket that dies without a word of the plugin is noticed after this time.',
+  },
+  'tcpx.peerChunksMax': {
+    kind: 'count',
+    fallback: 1_048_576,
+    minimum: 1024,
+    maximum: 1_048_576,
+    summary:
+      'Chunks of the transfers that a peer may have under way through the plugin here, or ' +
+      'blocks, where there are more of them.',
+    cost: 'More are refused by that name, and end the session at twice as many; 300 bytes each.',
+  },
+  'tcpx.outboxBytes': {
+    kind: 'bytes',
+    fallback: 67_108_864,
+    minimum: 33_554_432,
+    maximum: 4_294_967_296,
+    summary: 'Messages about transfers through the plugin that wait because a peer takes none.',
+    cost: 'Beyond it the transfers fail, by that name.',
   },
   'tcpx.rxdmTimeoutMs': {
     kind: 'ms',

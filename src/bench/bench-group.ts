@@ -16,6 +16,8 @@ export interface GroupControl {
   readonly stop: AbortSignal;
   /** Of one initiator, where lines of intervals are asked for. */
   onInterval(member: number, interval: BenchInterval): void;
+  /** How far one is, some times a second; absent where nobody looks. */
+  onProgress?(member: number, doneFraction: number, bytesPerSecond: number): void;
 }
 
 export interface GroupTarget {
@@ -41,7 +43,9 @@ export async function runGroup(
 }
 
 interface WorkerMessage {
-  readonly kind: 'warm' | 'interval' | 'result' | 'failed';
+  readonly kind: 'warm' | 'interval' | 'progress' | 'result' | 'failed';
+  readonly fraction?: number;
+  readonly rate?: number;
   readonly interval?: BenchInterval;
   readonly result?: BenchResult;
   readonly code?: ErrorCode;
@@ -98,12 +102,15 @@ class Conductor {
           if (message.kind === 'warm') this.#countWarm();
           else if (message.interval !== undefined)
             this.#control.onInterval(index, message.interval);
+          else if (message.kind === 'progress')
+            this.#control.onProgress?.(index, message.fraction ?? 0, message.rate ?? 0);
           else end(index, this.#take(index, message));
         });
         worker.once('exit', (code, signal) => {
           if (!this.#ended.has(index)) end(index, this.#lost(index, String(code ?? signal)));
         });
-        tell(worker, at(this.#targets, index));
+        const hasProgress = this.#control.onProgress !== undefined;
+        tell(worker, { ...at(this.#targets, index), hasProgress });
       }
     });
   }

@@ -20,8 +20,8 @@ import { type BenchRun, nothingMeasured } from './bench-run.js';
 import { layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
 import type { BenchInterval } from './interval-meter.js';
-import { createPingPongEnd, type MarkCounter, PING_SEED } from './ping-pong.js';
-import { PingPongGame, playOut } from './ping-pong-game.js';
+import { type MarkCounter } from './ping-pong.js';
+import { playPingPong } from './ping-pong-run.js';
 import { countRetransmits } from './retransmits.js';
 import type { Turns } from './turns.js';
 import { isChecked, SAMPLE_EVERY } from './verify-choice.js';
@@ -317,7 +317,7 @@ export class BenchInitiator {
   #transfer(requests: readonly TransferRequest[], isMeasured: boolean): Promise<void> | undefined {
     const startUs = systemClock.nowUs();
     const posted = this.#post(requests);
-    if (this.#options.session.facts.provider === 'tcp' && this.#options.mayBlock) {
+    if (this.#options.session.provider === 'tcp' && this.#options.mayBlock) {
       for (const { transfer } of posted) this.#wait(transfer);
       if (isMeasured) this.#count(posted, startUs);
       return undefined;
@@ -337,7 +337,7 @@ export class BenchInitiator {
 
   #post(requests: readonly TransferRequest[]): Posted[] {
     const { values } = this.#options;
-    const isAwaited = this.#options.session.facts.provider === 'tcpx' || !this.#options.mayBlock;
+    const isAwaited = this.#options.session.provider === 'tcpx' || !this.#options.mayBlock;
     const options = isAwaited ? { deadlineMs: values['bench.deadlineMs'] } : undefined;
     const posted: Posted[] = [];
     for (let index = 0; index < values['bench.batch']; index++) {
@@ -362,39 +362,19 @@ export class BenchInitiator {
     );
   }
 
-  async #playPingPong(scene: Scene): Promise<void> {
-    const { engine, session, dialogue, values } = this.#options;
-    const timeoutMs = values['bench.deadlineMs'];
-    const { bytes } = scene.memory;
-    const own = { memory: scene.memory, allocate: () => this.#allocate(bytes) };
-    const remote = scene.requests[0]?.blocks.remotes[0];
+  async #playPingPong({ memory, region, requests }: Scene): Promise<void> {
+    const remote = requests[0]?.blocks.remotes[0];
     if (remote === undefined) throw new TcpxError('ERR_USAGE_STATE', 'no remote region');
-    const end = createPingPongEnd(engine, session, own, remote, this.#options.marks);
-    const count = values['bench.warmup'] + values['bench.iterations'];
-    const question = { kind: 'pong', region: scene.region.descriptor, count, bytes } as const;
-    await this.#becomeWarm();
-    await dialogue.ask(question, 'ponging', timeoutMs);
-    this.#intakeBefore = this.#usage().intake;
-    this.#meter.startIntervals();
-    const ended = await playOut(new PingPongGame(end, { count, isFirst: true, timeoutMs }), {
-      isStopped: () => this.#options.stop?.aborted === true,
-      onSlice: (turn, halfTrips) => {
-        const measured = halfTrips.slice(Math.max(0, values['bench.warmup'] - turn));
-        const nowUs = systemClock.nowUs();
-        for (const halfTrip of measured) this.#meter.countHalfTrip(bytes, halfTrip, nowUs);
-        this.#options.onProgress((turn + halfTrips.length) / count, this.#meter.lastRate);
-      },
+    const allocate = () => this.#allocate(memory.bytes);
+    const { isWhole, cpuUs, intake } = await playPingPong({
+      ...this.#options,
+      ...{ meter: this.#meter, memory, region, remote, allocate },
+      onWarm: () => this.#becomeWarm(),
     });
-    if (ended === 'lost') {
-      const why = session.error?.message ?? `no pong in ${timeoutMs} ms`;
-      throw new TcpxError('ERR_PEER_TIMEOUT', `pingpong with ${session.peer}: ${why}`);
-    }
-    if (this.#meter.latencyUs.count === 0) throw nothingMeasured();
-    this.#isWhole = ended === 'done';
-    this.#meter.receipt = end.settle(timeoutMs);
-    this.#intakeAfter = this.#usage().intake;
-    if (end.isCheckable && values['bench.verify'] !== 'none') {
-      this.#meter.countVerified(scene.memory.findMismatch(0, bytes, 0, PING_SEED));
-    }
+    this.#isWhole = isWhole;
+    this.#initiatorCpuUs = cpuUs.initiator;
+    this.#targetCpuUs = cpuUs.target;
+    this.#intakeBefore = intake.before;
+    this.#intakeAfter = intake.after;
   }
 }

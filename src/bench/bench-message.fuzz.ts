@@ -12,6 +12,7 @@ const examples = [
   { kind: 'pong', region, count: 3, bytes: 64 },
   { kind: 'check', seed: 1, isVerify: true },
   { kind: 'counted', channels: [] },
+  { kind: 'counted', channels: [], pauses: { count: 1, totalUs: 70.5, longestUs: 70.5 } },
   { kind: 'begin' },
   {
     kind: 'finish',
@@ -23,6 +24,7 @@ const examples = [
       meanGBps: 1.25,
       latencyP50Us: 12.5,
       isOk: true,
+      checked: 1,
     },
   },
 ].map((message) => JSON.stringify(message));

@@ -7,6 +7,7 @@ import type { ChannelCounters, RegionDescriptor } from '../engine/internal.js';
 import type { MemoryKind } from './bench-memory.js';
 import type { HostFacts } from './bench-result.js';
 import type { EndUsage } from './end-usage.js';
+import type { LanePauses } from './lane-pauses.js';
 
 export type BenchMessage =
   /** Initiator → target: allocate, register, describe yourself. */
@@ -33,9 +34,13 @@ export type BenchMessage =
       readonly bytes: number;
     }
   | { readonly kind: 'ponging' }
-  /** What the target's kernel has counted on the channels so far. */
+  /** What the target's kernel has counted on the channels so far, and its lanes' pauses. */
   | { readonly kind: 'count' }
-  | { readonly kind: 'counted'; readonly channels: readonly ChannelCounters[] }
+  | {
+      readonly kind: 'counted';
+      readonly channels: readonly ChannelCounters[];
+      readonly pauses?: LanePauses | undefined;
+    }
   /** Warm: measure as soon as all initiators are, which is when `begun` comes. */
   | { readonly kind: 'begin' }
   | { readonly kind: 'begun' }
@@ -51,6 +56,8 @@ export interface BenchReport {
   readonly meanGBps: number;
   readonly latencyP50Us: number;
   readonly isOk: boolean;
+  /** Iterations whose every byte was compared. */
+  readonly checked: number;
 }
 
 const CHANNELS_MAX = 64;
@@ -83,7 +90,7 @@ const FIELDS: Readonly<Record<BenchMessage['kind'], Readonly<Record<string, Chec
   pong: { region: isDescriptor, count: isCount, bytes: isSize },
   ponging: {},
   count: {},
-  counted: { channels: isCounters },
+  counted: { channels: isCounters, pauses: isOptionalPauses },
   failed: { reason: isText },
   begin: {},
   begun: {},
@@ -127,15 +134,21 @@ function isKind(kind: string): kind is BenchMessage['kind'] {
   return Object.hasOwn(FIELDS, kind);
 }
 
+function isOptionalPauses(field: unknown): boolean {
+  if (field === undefined) return true;
+  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 3) return false;
+  const { count, totalUs, longestUs } = field as Partial<Record<string, unknown>>;
+  return isCount(count) && isTime(totalUs) && isTime(longestUs);
+}
+
 function isReport(field: unknown): boolean {
-  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 7) return false;
-  const { op, iterations, bytes, medianGBps, meanGBps, latencyP50Us, isOk } = field as Partial<
-    Record<string, unknown>
-  >;
+  if (typeof field !== 'object' || field === null || Object.keys(field).length !== 8) return false;
+  const { op, iterations, bytes, checked, medianGBps, meanGBps, latencyP50Us, isOk } =
+    field as Partial<Record<string, unknown>>;
   const isOp = isText(op) && (op as string).length <= REPORT_OP_MAX;
   return (
     isOp &&
-    [iterations, bytes].every(isCount) &&
+    [iterations, bytes, checked].every(isCount) &&
     isRates([medianGBps, meanGBps, latencyP50Us], isOk)
   );
 }

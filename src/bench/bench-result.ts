@@ -5,6 +5,7 @@ import type { EncodedHistogram } from './histogram.js';
 import type { InterruptPairs } from './interrupt-counts.js';
 import type { BenchInterval } from './interval-meter.js';
 import type { KvShape } from './kv-shape.js';
+import type { PausesBetween } from './lane-pauses.js';
 import type { SampleSeries } from './samples.js';
 import type { Percentiles, Spread } from './statistics.js';
 import type { ThresholdVerdict } from './thresholds.js';
@@ -101,9 +102,14 @@ export interface BenchResult {
   };
   /** Of the initiator's NICs. */
   readonly interrupts?: InterruptPairs;
-  /** Load average of one minute at the initiator. */
-  readonly load?: { readonly before: number; readonly after: number };
+  /**
+   * Load average of one minute at the initiator; `stolen` is the part of its CPU time that went to
+   * other virtual machines meanwhile, absent where that is not known.
+   */
+  readonly load?: { readonly before: number; readonly after: number; readonly stolen?: number };
   readonly thresholds?: readonly ThresholdVerdict[];
+  /** Of the collector of memory in the measured part, all lanes; absent where callers drive. */
+  readonly lanePauses?: { readonly initiator?: PausesBetween; readonly target?: PausesBetween };
 }
 
 export interface KernelDelta {

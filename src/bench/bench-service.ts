@@ -6,6 +6,7 @@ import { Engine } from '../engine/internal.js';
 import type { BenchReport } from './bench-message.js';
 import { BenchTarget } from './bench-target.js';
 import { readHostFacts } from './host-facts.js';
+import { measuredPath } from './measured-path.js';
 
 export interface BenchService {
   readonly port: number;
@@ -22,7 +23,8 @@ export interface BenchServiceOptions {
 }
 
 export async function openBenchService(options: BenchServiceOptions): Promise<BenchService> {
-  const { config, log } = options;
+  const { log } = options;
+  const config = measuredPath(options.config);
   let resolveFinished: () => void = () => undefined;
   const finished = new Promise<void>((resolve) => {
     resolveFinished = resolve;

@@ -18,6 +18,8 @@ import { gpuOf } from './bench-service.js';
 import { readHostFacts } from './host-facts.js';
 import type { BenchInterval } from './interval-meter.js';
 import { channelDelta, hostDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
+import { lanePausesOf, pausesBetween } from './lane-pauses.js';
+import { measuredPath } from './measured-path.js';
 import { MarkCounter } from './ping-pong.js';
 import { warningsOf } from './result-warnings.js';
 import type { SampleSeries } from './samples.js';
@@ -51,7 +53,8 @@ export interface BenchSessionOptions {
 }
 
 export async function runBench(options: BenchSessionOptions): Promise<BenchResult> {
-  const { config, log } = options;
+  const { log } = options;
+  const config = measuredPath(options.config);
   let dialogue: BenchDialogue | undefined;
   let initiator: BenchInitiator | undefined;
   const marks = new MarkCounter();
@@ -73,7 +76,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
     void session.closed.then(() => {
       talk.fail(session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`));
     });
-    let before: Awaited<ReturnType<typeof countBoth>> | undefined;
+    let before: Counted | undefined;
     initiator = new BenchInitiator({
       engine,
       session,
@@ -85,7 +88,7 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       onWarm: async () => {
         await talk.ask({ kind: 'begin' }, 'begun', config.values['bench.deadlineMs']);
         await options.onWarm?.();
-        before = await countBoth(session, talk);
+        before = await countBoth(engine, session, talk);
       },
       stop: options.stop,
       onProgress: (fraction, rate) =>
@@ -100,17 +103,14 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
       if (soFar !== undefined) options.onPartial?.(partialOf(engine, session, soFar, reason));
       throw reason;
     });
-    const after = await engine.drive(countBoth(session, talk));
+    const after = await engine.drive(countBoth(engine, session, talk));
     assert(before !== undefined, 'a run says when it is warm');
-    const channels = channelDelta(before.channels.own, after.channels.own);
-    const peerChannels = channelDelta(before.channels.peer, after.channels.peer);
-    const kernel = { ...kernelDelta(before.host, after.host), channels, peerChannels };
     const report = reportOf(config, run);
     await session.notify(encodeBenchMessage({ kind: 'finish', report })).done;
     const laneCpus = config.values['lane.progress'] === 'caller' ? [] : engine.laneStats();
     const zeroCopy = engine.zeroCopyStats();
     const figures = toResult(engine.config, session, run, laneCpus);
-    const result = { ...figures, zeroCopy, kernel, ...hostDelta(before.host, after.host) };
+    const result = { ...figures, zeroCopy, ...countedBetween(before, after) };
     const recordedAt = new Date().toISOString();
     const whole = { ...result, recordedAt, warnings: warningsOf(result) };
     return run.isWhole ? whole : { ...whole, partial: 'stopped by the user' };
@@ -120,10 +120,36 @@ export async function runBench(options: BenchSessionOptions): Promise<BenchResul
   }
 }
 
-/** What both kernels have counted so far. */
-async function countBoth(session: Session, talk: BenchDialogue) {
-  const { channels: peer } = await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS);
-  return { channels: { own: session.kernelCounters(), peer }, host: readKernelCounters() };
+/** What was counted between the two. */
+function countedBetween(before: Counted, after: Counted) {
+  const channels = channelDelta(before.channels.own, after.channels.own);
+  const peerChannels = channelDelta(before.channels.peer, after.channels.peer);
+  return {
+    kernel: { ...kernelDelta(before.host, after.host), channels, peerChannels },
+    lanePauses: pausesDelta(before, after),
+    ...hostDelta(before.host, after.host),
+  };
+}
+
+/** What both kernels have counted so far, and what the collectors took of lanes. */
+async function countBoth(engine: Engine, session: Session, talk: BenchDialogue) {
+  const peer = await talk.ask({ kind: 'count' }, 'counted', COUNT_TIMEOUT_MS);
+  return {
+    channels: { own: session.kernelCounters(), peer: peer.channels },
+    pauses: { initiator: lanePausesOf(engine), target: peer.pauses },
+    host: readKernelCounters(),
+  };
+}
+
+type Counted = Awaited<ReturnType<typeof countBoth>>;
+
+function pausesDelta({ pauses: before }: Counted, { pauses: after }: Counted) {
+  const initiator = pausesBetween(before.initiator, after.initiator);
+  const target = pausesBetween(before.target, after.target);
+  return {
+    ...(initiator === undefined ? {} : { initiator }),
+    ...(target === undefined ? {} : { target }),
+  };
 }
 
 /** Without what only two living ends can count. */
@@ -141,7 +167,7 @@ function toResult(
   lanes: BenchResult['laneCpus'],
 ): Omit<BenchResult, 'zeroCopy'> {
   const { values } = config;
-  const { agreement } = session.facts;
+  const { channels, chunkBytes } = session;
   const { meter } = run;
   const { receipt } = meter;
   const plugin = pluginResult(config, run);
@@ -150,18 +176,18 @@ function toResult(
     schema: 'tcpx.bench/1',
     ok: meter.mismatches === 0 && plugin.devmem?.verdict !== 'failed',
     evidence: receipt?.plugin?.evidence ?? 'measured',
-    provider: receipt?.provider ?? session.facts.provider,
-    providerReason: receipt?.providerReason ?? session.facts.providerReason,
+    provider: receipt?.provider ?? session.provider,
+    providerReason: receipt?.providerReason ?? session.providerReason,
     // The session's path says nothing of GPU memory, which is staged.
-    path: receipt?.path ?? session.facts.path,
+    path: receipt?.path ?? session.path,
     op: values['bench.op'],
     memory: values['bench.memory'],
     ...(run.pages === undefined ? {} : { pages: run.pages }),
     progress: values['lane.progress'],
     sizeBytes: values['bench.sizeBytes'],
     blockBytes: values['bench.blockBytes'] || values['bench.sizeBytes'],
-    chunkBytes: agreement.chunkBytes,
-    channels: receipt?.plugin === undefined ? agreement.channels : receipt.channels.length,
+    chunkBytes,
+    channels: receipt?.plugin === undefined ? channels : receipt.channels.length,
     lanes: values['lane.count'],
     iterations: meter.bytesPerSecond.count,
     bandwidthGBps: inGBps(meter.bytesPerSecond.rateSpread()),
@@ -200,11 +226,12 @@ function reportOf({ values }: Config, { meter }: BenchRun): BenchReport {
     meanGBps: inGBps(meter.bytesPerSecond.rateSpread()).mean,
     latencyP50Us: meter.latencyUs.percentiles().p50,
     isOk: meter.mismatches === 0,
+    checked: meter.verified,
   };
 }
 
-function depthOf({ values }: Config, { facts }: Session, { meter, blocks }: BenchRun) {
-  const { channels, windowChunks } = facts.agreement;
+function depthOf({ values }: Config, session: Session, { meter, blocks }: BenchRun) {
+  const { channels, windowChunks } = session;
   const { receipt } = meter;
   const isPlugin = receipt?.plugin !== undefined;
   const chunks = isPlugin

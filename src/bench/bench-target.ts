@@ -14,6 +14,7 @@ import {
 import type { HostFacts } from './bench-result.js';
 import { type BenchBlock, layOutBlocks } from './block-layout.js';
 import { usageOf } from './end-usage.js';
+import { lanePausesOf } from './lane-pauses.js';
 import { createPingPongEnd, MarkCounter } from './ping-pong.js';
 import { PingPongGame, playOut } from './ping-pong-game.js';
 
@@ -106,7 +107,11 @@ export class BenchTarget {
       case 'check':
         return this.#check(session, message);
       case 'count':
-        return { kind: 'counted', channels: session.kernelCounters() };
+        return {
+          kind: 'counted',
+          channels: session.kernelCounters(),
+          pauses: lanePausesOf(this.#options.engine()),
+        };
       case 'pong':
         this.#pong(session, message);
         return undefined;

@@ -17,9 +17,13 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 // A terminal tells all processes; the parent says when to stop.
 process.on('SIGINT', () => undefined);
 
+const PROGRESS_MS = 200;
+let toldMs = 0;
 const stop = new AbortController();
 const stopped = once(stop.signal, 'abort');
-const [order] = (await once(process, 'message')) as [{ host: string; port: number }];
+const [order] = (await once(process, 'message')) as [
+  { host: string; port: number; hasProgress: boolean },
+];
 const go = new Promise<void>((resolve) => {
   process.on('message', ({ kind }: { kind: 'go' | 'stop' }) => {
     if (kind === 'go') resolve();
@@ -33,7 +37,7 @@ try {
     host: order.host,
     port: order.port,
     stop: stop.signal,
-    onProgress: () => undefined,
+    onProgress: tellProgress,
     onInterval: (interval) => {
       if (values['bench.intervalSeconds'] > 0) process.send?.({ kind: 'interval', interval });
     },
@@ -49,6 +53,12 @@ try {
   await tell({ kind: 'failed', code: error.code, message: error.message });
 }
 process.disconnect();
+
+function tellProgress(fraction: number, rate: number): void {
+  if (!order.hasProgress || performance.now() - toldMs < PROGRESS_MS) return;
+  toldMs = performance.now();
+  process.send?.({ kind: 'progress', fraction, rate });
+}
 
 /** A document of some 100 KB takes several turns to leave. */
 function tell(message: object): Promise<void> {

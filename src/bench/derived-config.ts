@@ -6,11 +6,12 @@ import type { SettingName, SettingValues } from '../base/settings.js';
 
 export type SettingChanges = Partial<Readonly<Record<SettingName, string | number | boolean>>>;
 
-/** Pure. */
 export function deriveConfig(config: Config, changes: SettingChanges, origin: string): Config {
   // Not among what a copy of the settings has.
   const secret = { 'trust.secret': config.values['trust.secret'] };
-  const options = { ...config.values, ...secret, ...changes } as Partial<SettingValues>;
+  // Its settings are among the values already: no file is read again.
+  const profile = { 'engine.profile': '' };
+  const options = { ...config.values, ...secret, ...profile, ...changes } as Partial<SettingValues>;
   const { values } = loadConfig({ options });
   const effective = config.effective.map((one) =>
     Object.hasOwn(changes, one.name) && one.name !== 'trust.secret'

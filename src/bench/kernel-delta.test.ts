@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { channelDelta, kernelDelta, readKernelCounters } from './kernel-delta.js';
+import { channelDelta, kernelDelta, readKernelCounters, stolenPart } from './kernel-delta.js';
 
 const STANDING = {
   channel: 0,
@@ -59,4 +59,14 @@ test('kernel delta: this kernel names its counters', () => {
   const counters = readKernelCounters();
   assert.equal(typeof counters.tcp['RetransSegs'], 'number');
   assert.ok(counters.nics.has('lo'));
+});
+
+test('stolen time: its part of all, and unknown of a moment', () => {
+  const cpu = (stealTicks: number, totalTicks: number) => {
+    return { cpu: 0, busyTicks: 0, irqTicks: 0, softirqTicks: 0, stealTicks, totalTicks };
+  };
+  const before = [cpu(10, 1000), cpu(0, 1000)];
+  assert.deepEqual(stolenPart(before, [cpu(20, 1100), cpu(0, 1100)]), { stolen: 0.05 });
+  assert.deepEqual(stolenPart(before, [cpu(12, 1004), cpu(0, 1004)]), {});
+  assert.deepEqual(stolenPart([], []), {});
 });

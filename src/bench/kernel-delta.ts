@@ -4,7 +4,12 @@
 import { loadavg } from 'node:os';
 import type { ChannelCounters } from '../engine/internal.js';
 import { openFolderFiles } from '../host/read/host-files.js';
-import { parseNetDev, readTcpCounters } from '../host/read/kernel-counters.js';
+import {
+  type CpuTimes,
+  parseCpuTimes,
+  parseNetDev,
+  readTcpCounters,
+} from '../host/read/kernel-counters.js';
 import type { BenchResult, ChannelKernel, KernelDelta } from './bench-result.js';
 import { pairCounts, readInterruptCounts } from './interrupt-counts.js';
 
@@ -24,6 +29,7 @@ interface KernelCounters {
   readonly nics: ReadonlyMap<string, Readonly<Record<string, number>>>;
   readonly interrupts: ReturnType<typeof readInterruptCounts>;
   readonly load: number;
+  readonly cpus: readonly CpuTimes[];
 }
 
 export function readKernelCounters(): KernelCounters {
@@ -33,6 +39,7 @@ export function readKernelCounters(): KernelCounters {
     nics: parseNetDev(files.read('/proc/net/dev') ?? ''),
     interrupts: readInterruptCounts(files),
     load: loadavg()[0] ?? Number.NaN,
+    cpus: parseCpuTimes(files.read('/proc/stat') ?? ''),
   };
 }
 
@@ -85,11 +92,29 @@ export function kernelDelta(
 
 /** What else of the host goes with a result: interrupts by core, and how busy it was. */
 export function hostDelta(
-  before: Pick<KernelCounters, 'interrupts' | 'load'>,
-  after: Pick<KernelCounters, 'interrupts' | 'load'>,
+  before: Pick<KernelCounters, 'interrupts' | 'load' | 'cpus'>,
+  after: Pick<KernelCounters, 'interrupts' | 'load' | 'cpus'>,
 ): Required<Pick<BenchResult, 'interrupts' | 'load'>> {
   return {
     interrupts: pairCounts(before.interrupts, after.interrupts),
-    load: { before: before.load, after: after.load },
+    load: { before: before.load, after: after.load, ...stolenPart(before.cpus, after.cpus) },
   };
+}
+
+/** Ticks are of 10 ms: of a few of them no part can be told. */
+const TICKS_WANTED = 10;
+
+export function stolenPart(
+  before: readonly CpuTimes[],
+  after: readonly CpuTimes[],
+): { stolen?: number } {
+  const grown = (name: 'stealTicks' | 'totalTicks') =>
+    sumOf(after.map((one) => one[name])) - sumOf(before.map((one) => one[name]));
+  const ticks = grown('totalTicks');
+  if (before.length === 0 || ticks < TICKS_WANTED) return {};
+  return { stolen: grown('stealTicks') / ticks };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }

@@ -81,12 +81,18 @@ export async function openLoopbackTarget(config: Config): Promise<LoopbackTarget
   }
 }
 
-// Both ends are on this host, which the emulator refuses as the plugin does, unless told; and its
-// counters need a folder that both share. A real plugin does not look at either. The folder is for
-// all runs of this process: a variable that is set once outlives the first of them.
+// Both ends are on this host, which the emulator refuses as the plugin does, unless told. A real
+// plugin does not look at that.
 export function prepareEmulator(config: Config): void {
   if (config.values['engine.provider'] !== 'tcpx') return;
   setDefaultVariables({ TCPX_EMU_SAME_HOST: '1' });
+  prepareEmulatorCounters(config);
+}
+
+// The emulator counts packets in a folder, which all processes of an end share. It is for all runs
+// of this process: a variable that is set once outlives the first of them.
+export function prepareEmulatorCounters(config: Config): void {
+  if (config.values['engine.provider'] !== 'tcpx') return;
   if (processEnvironment()[STATE_FOLDER_VARIABLE] !== undefined) return;
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-counters-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -115,6 +121,8 @@ export function forkWith(
     for (const alias of settingOf(name).aliases ?? []) environment[alias] = undefined;
     environment[environmentName(name)] = isOurs ? String(config.values[name]) : undefined;
   }
+  // What it says is among them, unless somebody has overruled it.
+  environment[environmentName('engine.profile')] = undefined;
   return fork(fileURLToPath(launchUrl(`bench/${main}`)), {
     env: { ...environment, ...more },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

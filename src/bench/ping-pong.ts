@@ -69,7 +69,7 @@ export function createPingPongEnd(
   marks: MarkCounter,
 ): PingPongEnd {
   const { view, bytes } = own.memory;
-  if (view === undefined || session.facts.provider === 'tcpx') {
+  if (view === undefined || session.provider === 'tcpx') {
     const outbox = own.allocate();
     outbox.fill(0, bytes, 0, PING_SEED);
     outbox.settle();

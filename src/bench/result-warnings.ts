@@ -7,6 +7,7 @@ export type WarnedResult = Pick<
   BenchResult,
   | 'path'
   | 'iterations'
+  | 'bytesMoved'
   | 'bandwidthGBps'
   | 'verified'
   | 'laneCpus'
@@ -22,6 +23,9 @@ export type WarnedResult = Pick<
 /** Below this p99 is the largest sample, and an interval is wide. */
 const ITERATIONS_WANTED = 20;
 const SPREAD_MAX = 2.5;
+/** What a scheduler does in such a time is chance. */
+const MEASURED_MS_MIN = 50;
+const STOLEN_MAX = 0.02;
 
 export function warningsOf(result: WarnedResult): string[] {
   return [
@@ -33,6 +37,23 @@ export function warningsOf(result: WarnedResult): string[] {
   ];
 }
 
+/** Of several results: one of each kind, whatever its numbers, with how many have it. */
+export function commonWarnings(
+  results: readonly Pick<BenchResult, 'warnings'>[],
+  noun: string,
+): string[] {
+  const kinds = new Map<string, { readonly text: string; readonly count: number }>();
+  for (const text of results.flatMap(({ warnings }) => warnings ?? [])) {
+    // One segment is of the kind of two segments.
+    const kind = text.replaceAll(/\d+(\.\d+)?/g, '#').replaceAll(/s\b/g, '');
+    const known = kinds.get(kind);
+    kinds.set(kind, { text: known?.text ?? text, count: (known?.count ?? 0) + 1 });
+  }
+  return [...kinds.values()].map(({ text, count }) =>
+    count === 1 ? text : `${text}; of this kind ${count} in ${results.length} ${noun}`,
+  );
+}
+
 function pathWarnings({ path, devmem }: WarnedResult): string[] {
   const warnings: string[] = [];
   if (path.startsWith('shm')) warnings.push('shared memory: says nothing about a network');
@@ -40,11 +61,16 @@ function pathWarnings({ path, devmem }: WarnedResult): string[] {
   return warnings;
 }
 
-function sampleWarnings({ iterations, bandwidthGBps, verified }: WarnedResult): string[] {
+function sampleWarnings(result: WarnedResult): string[] {
+  const { iterations, bandwidthGBps, verified, bytesMoved } = result;
   const warnings: string[] = [];
+  const measuredMs = (bytesMoved ?? Number.NaN) / bandwidthGBps.mean / 1e6;
   if (iterations < ITERATIONS_WANTED) {
     const count = plural(iterations, 'iteration');
     warnings.push(`${count}: p99 is the slowest of them, and little can be compared by them`);
+  } else if (measuredMs < MEASURED_MS_MIN) {
+    const ms = measuredMs.toPrecision(2);
+    warnings.push(`all iterations together took ${ms} ms: -t 5 measures five seconds`);
   }
   const spread = bandwidthGBps.max / bandwidthGBps.min;
   if (spread > SPREAD_MAX) {
@@ -64,6 +90,11 @@ function machineWarnings({ laneCpus, load, host }: WarnedResult): string[] {
     warnings.push(
       `others were at work: a load of ${load.before.toFixed(1)} on ${host.cores} cores`,
     );
+  }
+  const stolen = load?.stolen ?? 0;
+  if (stolen > STOLEN_MAX) {
+    const part = (100 * stolen).toFixed(0);
+    warnings.push(`the hypervisor gave ${part} % of the CPU time to other machines`);
   }
   return warnings;
 }

@@ -29,7 +29,8 @@ describe('compareRuns', () => {
 
   test('what differs beside the figures is named; defaults that moved too', () => {
     const other = run({ config: { 'flow.channels': 4 }, sizeBytes: 128 });
-    const { differences } = compareRuns([run()], [other], 0.05);
+    const { differences, notes } = compareRuns([run()], [other], 0.05);
+    assert.deepEqual(notes, ['not the same work: sizeBytes differ']);
     assert.deepEqual(differences, [
       { name: 'sizeBytes', first: '67108864', second: '128' },
       { name: 'flow.channels', first: '1', second: '4' },

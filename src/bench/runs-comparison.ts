@@ -97,6 +97,12 @@ function notesOf(first: Runs, second: Runs, { verdict, isBetweenRuns }: SpeedCom
   if (machines.size > 1) notes.push(`not the same machines: ${[...machines].join('; ')}`);
   const classes = new Set(all.map(({ evidence }) => evidence));
   if (classes.size > 1) notes.push(`not the same evidence: ${[...classes].join(', ')}`);
+  const others = FACTS.filter((name) => new Set(all.map((run) => run[name])).size > 1);
+  if (others.length > 0) notes.push(`not the same work: ${others.join(', ')} differ`);
+  const counts = [first, second].map(
+    (runs) => runs.find(({ group }) => group)?.group?.members ?? 0,
+  );
+  if (counts[0] !== counts[1]) notes.push(`not the same pairs: ${counts.join(' and ')}`);
   if (all.some(({ partial }) => partial !== undefined)) notes.push('a run was cut short');
   if (all.some(({ ok }) => !ok)) notes.push('a run failed its check: its speed means nothing');
   if (!isBetweenRuns && verdict !== 'same') {

@@ -60,7 +60,13 @@ function machine(speedOf: (point: SweepPoint) => number) {
     const speed = speedOf(point);
     const rates = Array.from({ length: 40 }, (_, index) => speed * (1 + (index % 5) / 1000));
     const wireBytes = { acknowledged: 2, received: 2 };
-    return Promise.resolve({ rates, latencyP50Us: 1 / speed, bytes: 1, wireBytes });
+    return Promise.resolve({
+      rates,
+      latencyP50Us: 1 / speed,
+      bytes: 1,
+      wireBytes,
+      evidence: 'measured' as const,
+    });
   };
   return { asked, measure };
 }

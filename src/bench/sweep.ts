@@ -7,6 +7,7 @@ import { loadConfig } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { type SettingName, settingOf } from '../base/settings.js';
 import { parseBytes } from '../base/units.js';
+import type { BenchResult } from './bench-result.js';
 import { compareSpeeds, type SpeedComparison } from './ratio-verdict.js';
 import { medianOf } from './statistics.js';
 import type { WireBytes } from './wire-bytes.js';
@@ -24,6 +25,7 @@ export interface SweepRun {
   readonly latencyP50Us: number;
   readonly bytes: number;
   readonly wireBytes: WireBytes;
+  readonly evidence: BenchResult['evidence'];
 }
 
 /** By the key of the point. */

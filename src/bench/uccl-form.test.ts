@@ -86,6 +86,7 @@ describe('UCCL form: logs', () => {
       meanGBps: 2,
       latencyP50Us: 12,
       isOk: true,
+      checked: 10,
     };
     const lines = serverLines('10.0.0.2', report, 1);
     assert.ok(lines.includes('[PERF] Avg (10 iter): 2.097 ms, BW: 2.00 GB/s'), lines.join('\n'));

@@ -91,10 +91,15 @@ export function serverLines(peer: string, report: BenchReport, gpu: number): str
   const { iterations, bytes, meanGBps } = report;
   return [
     `[PERF] GPU: ${gpu}`,
-    `[PERF] client ${peer}, ${report.op}, ${report.isOk ? 'every check passed' : 'WRONG BYTES'}`,
+    `[PERF] client ${peer}, ${report.op}, ${verdict(report)}`,
     `[PERF] Avg (${iterations} iter): ${average(bytes / iterations, meanGBps)}`,
     UNIT,
   ];
+}
+
+function verdict({ isOk, checked }: BenchReport): string {
+  if (!isOk) return 'WRONG BYTES';
+  return checked === 0 ? 'nothing was checked' : 'every check passed';
 }
 
 function average(bytes: number, rateGBps: number): string {

@@ -47,12 +47,18 @@ describe('columns of results', () => {
   });
 
   test('CSV: one heading, a row for each run, fields with commas quoted', () => {
-    const odd = { ...RUN, host: { ...RUN.host, hostname: 'a,"b"' } };
+    const odd = {
+      ...RUN,
+      partial: 'stopped',
+      warnings: ['x', 'y'],
+      host: { ...RUN.host, hostname: 'a,"b"' },
+    };
     const [heading = '', first = '', second = '', end] = formatCsv([RUN, odd]).split('\n');
     assert.equal(end, '');
     assert.ok(heading.startsWith('Block Size (B),Batch Size,B/W (GB/Sec),'));
     assert.equal(heading.split(',').length, first.split(',').length);
     assert.ok(second.includes('"a,""b"""'), second);
+    assert.ok(second.includes(',stopped,x; y,'), second);
   });
 
   test('a ping-pong has no posts: their cells are empty', () => {

@@ -26,4 +26,13 @@ test('compare: each row has the confidence of its own turns, a far one its numbe
   assert.match(text, /^WRITE +five .* 1\.20 … 1\.20, 94 % +not decided$/m);
   assert.match(text, /^WRITE +far .* 6\.00 … 6\.00, 50 % +peer far behind, 2 turns$/m);
   assert.match(text, /^WRITE +once .* one turn +not decided$/m);
+  const roof = (share: number) => [{ work: 'write', name: 'loopback', bytesPerSecond: 1e9, share }];
+  const bound = (share: number) =>
+    // checked: as above
+    formatComparisonTable({ ...outcome, binding: roof(share) } as CompareOutcome, 'cubic');
+  assert.match(bound(0.9), /^WRITE is bound by loopback: 90 % of 1\.00 GB\/s$/m);
+  assert.match(bound(1.6), /^WRITE is above loopback, 160 % .*: the machine was not alike/m);
+  const alone = { ...outcome, rows: [], series: [series('ours', 6e9, 1, true)] };
+  const stopped = formatComparisonTable({ ...alone, partial: 'stopped by the user' }, 'cubic');
+  assert.match(stopped, /^WRITE +6\.00 GB\/s\nno peer has had its turn$/m);
 });

@@ -19,9 +19,7 @@ export function formatComparisonTable(outcome: CompareOutcome, congestion: strin
   return (
     `${formatBytes(checked.sizeBytes)}, ${plural(checked.channels, 'channel')}, ${congestion}; ` +
     `${plural(rounds, 'round')} in turn, medians\n\n` +
-    (rows.length === 0
-      ? 'nobody to compare with\n'
-      : formatTable([heading, ...rows.map(cellsOf)])) +
+    (rows.length === 0 ? formatOwn(outcome) : formatTable([heading, ...rows.map(cellsOf)])) +
     `\n${formatTable([['roof', 'GB/s', ''], ...roofs.map(roofCells)])}\n` +
     binding.map(formatBinding).join('') +
     (absent.length === 0 ? '' : `not installed   ${absent.join(', ')}\n`) +
@@ -31,9 +29,21 @@ export function formatComparisonTable(outcome: CompareOutcome, congestion: strin
   );
 }
 
+function figureText(work: Work, value: number): string {
+  return work === 'latency' ? `${value.toFixed(2)} µs` : `${(value / 1e9).toFixed(2)} GB/s`;
+}
+
+/** Ours alone: there is no peer, or none has had its turn. */
+function formatOwn({ series, partial }: CompareOutcome): string {
+  const rows = series
+    .filter(({ isOurs }) => isOurs)
+    .map(({ work, figures }) => [NAMES[work], figureText(work, medianOf(figures))]);
+  const why = partial === undefined ? 'nobody to compare with' : 'no peer has had its turn';
+  return `${rows.length === 0 ? '' : formatTable([['what', 'ours'], ...rows])}${why}\n`;
+}
+
 function cellsOf({ work, peer, ours, theirs, ratio, verdict }: ComparedRow): string[] {
-  const figure = (value: number): string =>
-    work === 'latency' ? `${value.toFixed(2)} µs` : `${(value / 1e9).toFixed(2)} GB/s`;
+  const figure = (value: number): string => figureText(work, value);
   const { pairs, low, high, confidence } = ratio;
   const percent = (100 * confidence).toFixed(0);
   const range = pairs === 1 ? 'one turn' : `${low.toFixed(2)} … ${high.toFixed(2)}, ${percent} %`;
@@ -49,6 +59,9 @@ function cellsOf({ work, peer, ours, theirs, ratio, verdict }: ComparedRow): str
   ];
 }
 
+/** A roof is measured as inexactly as what is below it; more than this is no roof. */
+const SHARE_MAX = 1.1;
+
 function roofCells({ name, figures, detail }: Roof): string[] {
   const rate = figures.length === 0 ? '-' : (medianOf(figures) / 1e9).toFixed(2);
   return [name, rate, detail];
@@ -57,7 +70,9 @@ function roofCells({ name, figures, detail }: Roof): string[] {
 function formatBinding({ work, name, bytesPerSecond, share }: BindingRoof): string {
   const percent = (100 * share).toFixed(0);
   const rate = (bytesPerSecond / 1e9).toFixed(2);
-  return `${NAMES[work]} is bound by ${name}: ${percent} % of ${rate} GB/s\n`;
+  const of = `${percent} % of ${rate} GB/s`;
+  if (share <= SHARE_MAX) return `${NAMES[work]} is bound by ${name}: ${of}\n`;
+  return `${NAMES[work]} is above ${name}, ${of}: the machine was not alike in all turns\n`;
 }
 
 function firstLine(text: string): string {

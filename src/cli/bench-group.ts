@@ -4,11 +4,19 @@ import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { GroupControl } from '../bench/bench-group.js';
 import type { BenchResult } from '../bench/bench-result.js';
 import type { GroupFigures } from '../bench/group-figures.js';
+import { BenchProgress } from './bench-progress.js';
 import { formatInterval } from './bench-report.js';
 import { keepResult, openStore, untilInterrupted } from './bench-runs.js';
 import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
 import { ExitCode } from './exit-code.js';
-import { formatTable, printJson, printNote, printText } from './print.js';
+import {
+  clearProgress,
+  formatTable,
+  printJson,
+  printNote,
+  printText,
+  showProgressLines,
+} from './print.js';
 
 const PATTERNS = ['many-to-one', 'one-to-many'] as const;
 const PEERS_DEFAULT = 4;
@@ -51,7 +59,7 @@ export function groupWish(command: Command, invocation: Invocation): GroupWish |
   }
   const peers = Number(count ?? PEERS_DEFAULT);
   if (!Number.isInteger(peers) || peers < 1 || peers > PEERS_MAX) {
-    throw usageError(command, `--peers ${count ?? ''}: a number from 1 to ${PEERS_MAX}`);
+    throw usageError(command, `--peers ${count ?? ''}: a whole number from 1 to ${PEERS_MAX}`);
   }
   checkAlone(command, invocation);
   return { pattern, peers };
@@ -69,13 +77,34 @@ export async function measureGroup(
   measure: (control: GroupControl) => Promise<BenchResult[]>,
 ): Promise<ExitCode> {
   const { stop, release } = untilInterrupted(invocation);
-  const onInterval: GroupControl['onInterval'] = (member, interval) =>
+  const onInterval: GroupControl['onInterval'] = (member, interval) => {
+    clearProgress();
     printNote(`initiator ${member}  ${formatInterval(interval)}`);
+  };
   try {
-    return await reportGroup(invocation, pattern, await measure({ stop, onInterval }));
+    const measured = await measure({ stop, onInterval, ...progressOnTerminal() });
+    clearProgress();
+    return await reportGroup(invocation, pattern, measured);
   } finally {
     release();
   }
+}
+
+/** The slowest says how far all are; rates are the sum of those heard of. */
+function progressOnTerminal(): Pick<GroupControl, 'onProgress'> {
+  if (!process.stderr.isTTY) return {};
+  const heard = new Map<number, { readonly fraction: number; readonly rate: number }>();
+  const progress = new BenchProgress();
+  return {
+    onProgress: (member, fraction, rate) => {
+      heard.set(member, { fraction, rate });
+      const all = [...heard.values()];
+      const least = Math.min(...all.map((one) => one.fraction));
+      const sum = all.reduce((total, one) => total + one.rate, 0);
+      const lines = progress.lines(least, sum, () => [], performance.now());
+      if (lines !== undefined) showProgressLines(lines);
+    },
+  };
 }
 
 async function reportGroup(
@@ -96,14 +125,20 @@ async function reportGroup(
     const why = partial === undefined ? {} : { partial };
     printJson({ schema: 'tcpx.bench-group/1', pattern, ...figures, ...why, runs });
   } else {
-    printText(formatGroup(pattern, runs, figures));
+    const { commonWarnings } = await import('../bench/result-warnings.js');
+    printText(formatGroup(pattern, runs, figures, commonWarnings(runs, 'initiators')));
     if (partial !== undefined) printText(`PARTIAL    ${partial}\n`);
   }
   if (partial !== undefined && figures.ok) return ExitCode.RunTime;
   return figures.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
 }
 
-function formatGroup(pattern: string, runs: readonly BenchResult[], figures: GroupFigures): string {
+function formatGroup(
+  pattern: string,
+  runs: readonly BenchResult[],
+  figures: GroupFigures,
+  warnings: readonly string[],
+): string {
   const { wallGBps, sumGBps, overlap, fairness, bytes, latencyUs } = figures;
   const rows = runs.map((run, index) => [
     String(index),
@@ -115,6 +150,7 @@ function formatGroup(pattern: string, runs: readonly BenchResult[], figures: Gro
     run.ok ? 'ok' : 'WRONG',
   ]);
   const slowest = runs.reduce((a, b) => (b.bandwidthGBps.mean < a.bandwidthGBps.mean ? b : a));
+  const slowestRate = slowest.bandwidthGBps.mean.toFixed(2);
   return (
     `${plural(runs.length, 'initiator')}, ${pattern}\n\n` +
     formatTable([['', 'target', 'moved', 'GB/s', 'latency', 'p99', ''], ...rows]) +
@@ -123,6 +159,7 @@ function formatGroup(pattern: string, runs: readonly BenchResult[], figures: Gro
     `at once    ${(100 * overlap).toFixed(0)} % of that time, fairness ${fairness.toFixed(3)}\n` +
     `latency    ${formatUs(latencyUs.p50)} p50, ${formatUs(latencyUs.p90)} p90, ` +
     `${formatUs(latencyUs.p99)} p99 of all\n` +
-    `slowest    initiator ${runs.indexOf(slowest)}: ${slowest.bandwidthGBps.mean.toFixed(2)} GB/s\n`
+    `slowest    initiator ${runs.indexOf(slowest)}: ${slowestRate} GB/s\n` +
+    warnings.map((text) => `warning    ${text}\n`).join('')
   );
 }

@@ -9,11 +9,11 @@ import { formatTable } from './print.js';
 const BLOCKS_MAX = 12;
 
 export function formatMesh(mesh: MeshDocument): string {
-  const { workers, pairs, nodes, rounds, total, sizeBytes, iterations, channels } = mesh;
+  const { workers, pairs, nodes, rounds, total, sizeBytes, channels } = mesh;
   const shape =
     `${plural(workers.length, 'worker')} on ${plural(nodes.length, 'node')}, ` +
     `${plural(pairs.length, 'pair')} in ${plural(rounds.length, 'round')}; ${mesh.op} of ` +
-    `${formatBytes(sizeBytes)} × ${iterations}, ${plural(channels, 'channel')}, ` +
+    `${formatBytes(sizeBytes)} × ${iterationsText(mesh)}, ${plural(channels, 'channel')}, ` +
     `${mesh.provider}, ${mesh.evidence}`;
   const { mean, min, max } = total.roundGBps;
   return (
@@ -23,8 +23,16 @@ export function formatMesh(mesh: MeshDocument): string {
     `${max.toFixed(2)}; ${formatBytes(total.bytes)} in all\n` +
     `slowest    ${pairName(mesh, mesh.slowest)}: ${mesh.slowest.meanGBps.toFixed(2)} GB/s\n` +
     wrongLine(mesh) +
+    (mesh.partial === undefined ? '' : `PARTIAL    ${mesh.partial}\n`) +
     (mesh.warnings ?? []).map((text) => `warning    ${text}\n`).join('')
   );
+}
+
+/** Pairs that are measured by time, or were cut short, have made more or fewer. */
+function iterationsText({ runs }: MeshDocument): string {
+  const counts = runs.map(({ iterations }) => iterations);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return least === most ? String(least) : `${least} to ${most}`;
 }
 
 function wrongLine(mesh: MeshDocument): string {
@@ -105,7 +113,7 @@ export function formatMeshRound(round: number, rounds: number, rates: readonly n
 const COLUMNS = [
   ...['from', 'from gpu', 'from nic', 'to', 'to gpu', 'to nic', 'round', 'B/W (GB/s)'],
   ...['B/W median (GB/s)', 'latency p50 (us)', 'latency p99 (us)', 'bytes', 'retransmits', 'ok'],
-  ...['evidence'],
+  ...['cut after', 'evidence'],
 ];
 
 export function formatMeshCsv(mesh: MeshDocument): string {
@@ -115,7 +123,8 @@ export function formatMeshCsv(mesh: MeshDocument): string {
       ...[from.name, String(from.gpu), from.nic, to.name, String(to.gpu), to.nic],
       ...[String(pair.round), pair.meanGBps.toFixed(6), pair.medianGBps.toFixed(6)],
       ...[pair.latencyP50Us.toFixed(1), pair.latencyP99Us.toFixed(1), String(pair.bytes)],
-      ...[String(pair.retransmits), String(pair.ok), mesh.evidence],
+      ...[String(pair.retransmits), String(pair.ok)],
+      ...[pair.cutAfter === undefined ? '' : String(pair.cutAfter), mesh.evidence],
     ];
   });
   return [COLUMNS, ...rows].map((row) => `${row.map(quoted).join(',')}\n`).join('');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BenchProgress } from './bench-progress.js';
+import { BenchProgress, StepProgress } from './bench-progress.js';
 
 const channel = (index: number, bytesAcked: number) => {
   return { channel: index, nic: `eth${index + 1}`, bytesAcked, bytesReceived: 0 };
@@ -18,8 +18,8 @@ test('progress: how far, how fast, how long yet, and the rate of each channel', 
   const second = progress.lines(0.25, 4e9, () => [channel(0, 3e9), channel(1, 1e9)], 2000);
   assert.deepEqual(second, [
     '[#####...............] 25 %  4.00 GB/s  3.8 s left',
-    '  channel 0 on eth1: 3.00 GB/s',
-    '  channel 1 on eth2: 1.00 GB/s',
+    '  channel 0 on eth1: 3.00 GB/s by the clock',
+    '  channel 1 on eth2: 1.00 GB/s by the clock',
   ]);
 });
 
@@ -33,4 +33,13 @@ test('progress: one channel needs no line of its own, many are cut, unknown is s
   const lines = many.lines(0.2, 1e9, of(-1), 500) ?? [];
   assert.equal(lines.at(-1), '  and 2 more');
   assert.match(lines[1] ?? '', /channel 0 on eth1: not counted/);
+});
+
+test('progress of steps: how many, how long yet, which', () => {
+  const steps = new StepProgress();
+  assert.equal(steps.line(0, 8, 'iperf3', 1000), '[....................] 0 %  0 of 8  iperf3');
+  assert.equal(
+    steps.line(2, 8, 'UCX put', 5000),
+    '[#####...............] 25 %  2 of 8  12 s left  UCX put',
+  );
 });

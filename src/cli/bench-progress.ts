@@ -32,10 +32,8 @@ export class BenchProgress {
     this.#first ??= { atMs: nowMs, done };
     if (nowMs - this.#lastMs < REFRESH_MS) return undefined;
     this.#lastMs = nowMs;
-    const filled = Math.round(done * BAR_CELLS);
-    const bar = `${'#'.repeat(filled)}${'.'.repeat(BAR_CELLS - filled)}`;
     const left = leftText(done, done - this.#first.done, nowMs - this.#first.atMs);
-    const head = `[${bar}] ${Math.floor(done * 100)} %  ${formatGBps(bytesPerSecond)}${left}`;
+    const head = `${barText(done)}  ${formatGBps(bytesPerSecond)}${left}`;
     return [head, ...this.#channelLines(channels(), nowMs)];
   }
 
@@ -53,6 +51,25 @@ export class BenchProgress {
   }
 }
 
+/** Steps of a longer work: how many are done, which is under way, how long the rest may take. */
+export class StepProgress {
+  /** What was done when it began may have been done long before. */
+  #first: { readonly part: number; readonly atMs: number } | undefined;
+
+  line(done: number, total: number, step: string, nowMs: number): string {
+    const part = done / total;
+    this.#first ??= { part, atMs: nowMs };
+    const left = leftText(part, part - this.#first.part, nowMs - this.#first.atMs);
+    return `${barText(part)}  ${done} of ${total}${left}  ${step}`;
+  }
+}
+
+function barText(done: number): string {
+  const filled = Math.round(done * BAR_CELLS);
+  const bar = `${'#'.repeat(filled)}${'.'.repeat(BAR_CELLS - filled)}`;
+  return `[${bar}] ${Math.floor(done * 100)} %`;
+}
+
 /** At the pace since the first look. */
 function leftText(done: number, grown: number, elapsedMs: number): string {
   if (grown <= 0) return '';
@@ -64,5 +81,6 @@ function rateText(old: ChannelBytes | undefined, now: ChannelBytes, elapsedMs: n
   const isCounted = now.bytesAcked >= 0 && now.bytesReceived >= 0;
   if (old === undefined || !isCounted || elapsedMs <= 0) return 'not counted';
   const grown = now.bytesAcked - old.bytesAcked + now.bytesReceived - old.bytesReceived;
-  return formatGBps((grown / elapsedMs) * 1000);
+  // The rate above is of the transfers alone: what is filled and checked between them counts here.
+  return `${formatGBps((grown / elapsedMs) * 1000)} by the clock`;
 }

@@ -32,6 +32,7 @@ export function formatBenchResult(result: BenchResult): string {
     `cpu per GB      ${result.cpuSecondsPerGB.initiator.toFixed(2)} s initiator, ` +
       `${result.cpuSecondsPerGB.target.toFixed(2)} s target`,
     `verified        ${describeVerified(result)}`,
+    ...describePath(result),
     `channels        ${describeChannels(result)}`,
     ...describeTcp(result),
     `lanes           ${describeLanes(result)}`,
@@ -40,8 +41,7 @@ export function formatBenchResult(result: BenchResult): string {
       : []),
     ...describePlugin(result),
     ...describePages(result),
-    `measured on     ${result.host.cpu}, ${result.host.cores} cores, ` +
-      `Linux ${result.host.kernel}, Node ${result.host.node}, ${result.host.congestion}`,
+    ...describeMachines(result),
     ...(result.partial === undefined ? [] : [`PARTIAL         ${result.partial}`]),
     ...(result.warnings ?? []).map((warning) => `warning         ${warning}`),
   ];
@@ -61,11 +61,12 @@ export function formatInterval(interval: BenchInterval): string {
 
 /** What a client tells the server of its run. */
 export function formatReport(peer: string, report: BenchReport): string {
-  const { op, iterations, bytes, medianGBps, latencyP50Us, isOk } = report;
+  const { op, iterations, bytes, medianGBps, latencyP50Us, isOk, checked } = report;
+  const good = checked === 0 ? 'nothing checked' : 'all correct';
   return (
     `client ${peer}: ${plural(iterations, 'iteration')} of ${op}, ${formatBytes(bytes)}, ` +
     `median ${medianGBps.toFixed(2)} GB/s, latency ${formatUs(latencyP50Us)}, ` +
-    (isOk ? 'all correct' : 'WRONG')
+    (isOk ? good : 'WRONG')
   );
 }
 
@@ -76,7 +77,7 @@ export function formatRuns(runs: readonly BenchResult[]): string {
     run.bandwidthGBps.p50.toFixed(2),
     formatUs(run.latencyUs.p50),
     formatUs(run.latencyUs.p99),
-    run.ok ? 'ok' : 'WRONG',
+    run.ok ? (run.partial === undefined ? 'ok' : 'partial') : 'WRONG',
   ]);
   const table = formatTable([['run', 'GB/s', 'latency', 'p99', ''], ...rows]);
   const last = runs.at(-1);
@@ -92,9 +93,9 @@ export function formatThresholds(verdicts: readonly ThresholdVerdict[]): string 
     .join('');
 }
 
-const EVIDENCE: Readonly<Record<string, string>> = {
-  emulated: 'emulated: the plugin is an emulator, and this says nothing of the hardware',
-};
+export const EMULATED =
+  'emulated: the plugin is an emulator, and this says nothing of the hardware';
+const EVIDENCE: Readonly<Record<string, string>> = { emulated: EMULATED };
 const OPERATIONS: Readonly<Record<string, string>> = { both: 'write and read at once' };
 
 // Compared with a peer on other pages a figure says as much of the pages as of either.
@@ -174,6 +175,15 @@ function describeChannels(result: BenchResult): string {
     .join(', ');
 }
 
+/** Who reads a figure of one machine shall not take it for one of a network. */
+function describeMachines({ host, peer }: BenchResult): string[] {
+  const text = ({ cpu, cores, kernel, node, congestion }: BenchResult['host']) =>
+    `${cpu}, ${plural(cores, 'core')}, Linux ${kernel}, Node ${node}, ${congestion}`;
+  const isOne = host.hostname === peer.hostname;
+  const own = `measured on     ${text(host)}${isOne ? '; both ends on this machine' : ''}`;
+  return isOne ? [own] : [own, `target on       ${peer.hostname}: ${text(peer)}`];
+}
+
 // Only what explains a figure: a clean run needs no line.
 function describeTcp({ kernel }: BenchResult): string[] {
   const lossy = (kernel?.channels ?? []).filter(({ retransmits }) => retransmits > 0);
@@ -213,6 +223,14 @@ function describeZeroCopy(result: BenchResult): string {
   if (open > 0) parts.push(`${open} not reported on`);
   if (fallbacks > 0) parts.push(`${fallbacks} fell back to ordinary sends (ulimit -l, optmem_max)`);
   return parts.join(', ');
+}
+
+// On one host engines share memory by themselves; a benchmark does so only where it is asked.
+function describePath({ provider, path, receipt }: BenchResult): string[] {
+  const reason = (receipt as Receipt | undefined)?.pathReason ?? '';
+  if (provider !== 'tcp' || path.startsWith('shm')) return [];
+  if (!reason.startsWith('session.local is tcp')) return [];
+  return ['path            TCP, though both ends are on one host; --local shm shares memory'];
 }
 
 /** TCP is what is measured unless somebody asked for shared memory: then it must be said. */

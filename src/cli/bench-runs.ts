@@ -179,7 +179,8 @@ async function planRuns(command: Command, invocation: Invocation): Promise<RunsP
   const runs = text === undefined ? least : Number(text);
   if (!Number.isInteger(runs) || runs < least || runs > RUNS_MAX) {
     const why = least === 1 ? '' : ' with --save-baseline';
-    throw usageError(command, `--runs ${text ?? ''}: a number from ${least} to ${RUNS_MAX}${why}`);
+    const range = `a whole number from ${least} to ${RUNS_MAX}${why}`;
+    throw usageError(command, `--runs ${text ?? ''}: ${range}`);
   }
   const wanted = invocation.text('format') ?? 'text';
   const format = FORMATS.find((one) => one === wanted);

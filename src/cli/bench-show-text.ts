@@ -1,7 +1,9 @@
 // Results that were kept, as people read them.
 
-import { formatBytes, formatUs } from '../base/units.js';
+import { at } from '../base/assert.js';
+import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { BenchResult } from '../bench/bench-result.js';
+import type { MeshDocument } from '../bench/mesh/mesh-figures.js';
 import type { Reference, Standing } from '../bench/references.js';
 import { formatTable } from './print.js';
 
@@ -26,15 +28,25 @@ export function formatStore(
   return `${table}${named}in ${folder}\n`;
 }
 
-export interface ShownRun {
-  readonly run: BenchResult;
+/** A rate beside figures of others. */
+export interface Standings {
   readonly references: readonly (Reference & Standing)[];
   readonly goal: { readonly gbps: number; readonly isReached: boolean };
 }
 
+/** What a figure is of, for people. */
+export function placeOf({ evidence, memory, path, host, peer }: BenchResult): string {
+  return `${evidence}, ${memory}, ${path}, ${host.hostname} to ${peer.hostname}`;
+}
+
+/** Of a mesh: a GPU sends to one other at a time, so the mean of the pairs is that of a GPU. */
+export function meshPlaceOf({ evidence, provider, pairs, runs }: MeshDocument): string {
+  return `${evidence}, ${at(runs, 0).memory}, ${provider}, mean of ${plural(pairs.length, 'pair')}`;
+}
+
 /** Of a ping-pong there is no bandwidth to hold against anything. */
-export function formatStanding({ run, references, goal }: ShownRun): string {
-  if (run.op === 'pingpong') return '';
+export function formatStanding(op: string, where: string, { references, goal }: Standings) {
+  if (op === 'pingpong') return '';
   const rows = references.map(({ name, ratio, gapGBps, isSuspect, ...one }) => [
     name,
     formatRange(one),
@@ -44,10 +56,8 @@ export function formatStanding({ run, references, goal }: ShownRun): string {
   ]);
   const table = formatTable([['held against', 'GB/s', 'ratio', 'gap GB/s', ''], ...rows]);
   const reached = goal.isReached ? 'reached' : 'not reached';
-  const where = `${run.evidence}, ${run.memory}, ${run.path}`;
   return (
-    `\n${table}goal of ${goal.gbps} GB/s per GPU: ${reached} (${where}, ` +
-    `${run.host.hostname} to ${run.peer.hostname})\n` +
+    `\n${table}goal of ${goal.gbps} GB/s per GPU: ${reached} (${where})\n` +
     'figures of others, on other machines: bench show --references\n'
   );
 }

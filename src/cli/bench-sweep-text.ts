@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import { environmentName, type SettingName } from '../base/settings.js';
 import { formatBytes, formatUs } from '../base/units.js';
-import type { SweepOutcome, SweepRuns } from '../bench/sweep.js';
+import type { SweepOutcome, SweepRun, SweepRuns } from '../bench/sweep.js';
 import { saveDocument } from '../host/irq/journal.js';
+import { EMULATED } from './bench-report.js';
 import { flagOf } from './command.js';
 import { formatTable } from './print.js';
 
-const SCHEMA = 'tcpx.bench-sweep-runs/2';
+const SCHEMA = 'tcpx.bench-sweep-runs/3';
 
 /** What a sweep has measured so far, by what it measures. */
 export class SweepFile {
@@ -45,7 +46,15 @@ export class SweepFile {
   }
 }
 
-export function formatSweep(outcomes: readonly SweepOutcome[]): string {
+/** One emulated run makes the table one of emulated figures. */
+export function sweepEvidence(runs: SweepRuns): SweepRun['evidence'] {
+  const isEmulated = Object.values(runs).some((list) =>
+    list.some(({ evidence }) => evidence === 'emulated'),
+  );
+  return isEmulated ? 'emulated' : 'measured';
+}
+
+export function formatSweep(outcomes: readonly SweepOutcome[], runs: SweepRuns): string {
   const rows = outcomes.map(({ size, best, medianRate, latencyP50Us, margin, ...counts }) => [
     size === '' ? 'default' : formatBytes(Number(size)),
     medianRate.toFixed(2),
@@ -56,7 +65,8 @@ export function formatSweep(outcomes: readonly SweepOutcome[]): string {
     `${counts.finalists} of ${counts.points}`,
   ]);
   const heading = ['size', 'GB/s', 'latency', 'best', 'to the next', '', 'finalists'];
-  return formatTable([heading, ...rows]);
+  const evidence = sweepEvidence(runs) === 'emulated' ? `evidence  ${EMULATED}\n` : '';
+  return formatTable([heading, ...rows]) + evidence;
 }
 
 function describe(settings: SweepOutcome['best']['settings']): string {
@@ -67,14 +77,17 @@ function describe(settings: SweepOutcome['best']['settings']): string {
 }
 
 /** Lines that a shell, a container or a service manager reads, and with them every command. */
-export function formatProfile({ best, size, medianRate, margin }: SweepOutcome): string {
+export function formatProfile(
+  { best, size, medianRate, margin }: SweepOutcome,
+  evidence: SweepRun['evidence'],
+): string {
   const lines = Object.entries(best.settings)
     .filter(([name]) => name !== 'bench.sizeBytes')
     .map(([name, value]) => `${environmentName(name as SettingName)}=${value}`);
   const what = size === '' ? 'the default size' : formatBytes(Number(size));
   const verdict = margin === undefined ? 'alone' : `${margin.ratio.toFixed(3)} times the next`;
   return [
-    `# tcpx bench sweep: ${medianRate.toFixed(2)} GB/s at ${what}, ${verdict}`,
+    `# tcpx bench sweep: ${medianRate.toFixed(2)} GB/s at ${what}, ${verdict}, ${evidence}`,
     ...lines,
     '',
   ].join('\n');

@@ -69,7 +69,7 @@ export interface Invocation {
   text(flag: string): string | undefined;
 }
 
-const COMMON_SETTINGS: readonly SettingName[] = ['log.level', 'log.format'];
+const COMMON_SETTINGS: readonly SettingName[] = ['log.level', 'log.format', 'engine.profile'];
 /** Of every command. */
 export const COMMON_FLAGS: readonly OwnFlag[] = [
   { name: 'json', kind: 'boolean', summary: 'Print JSON on stdout, one document; errors too.' },

@@ -30,6 +30,18 @@ test('completion: bash completes commands, flags, values and shells', () => {
   assert.deepEqual(completeInBash(['tcpx', 'completion', 'f']), ['fish']);
 });
 
+test('completion: zsh and fish complete help; texts beside words end without a mark', () => {
+  const first = COMMANDS[0]?.name.split(' ')[0] ?? '';
+  assert.match(completionScript('zsh', COMMANDS), new RegExp(`help\\) words_of=\\('${first}:`));
+  assert.match(
+    completionScript('zsh', COMMANDS),
+    /'completion '\*\) .*CURRENT == 3 \)\) && words_of=\('bash' 'zsh' 'fish'\)/,
+  );
+  const fish = completionScript('fish', COMMANDS);
+  assert.match(fish, new RegExp(`__fish_seen_subcommand_from help' -f -a '${first} `));
+  assert.match(fish, /-l op .*-d 'Operation that a benchmark measures'/);
+});
+
 test('completion: every shell knows every command and flag', () => {
   for (const shell of ['bash', 'zsh', 'fish'] as const) {
     const script = completionScript(shell, COMMANDS);

@@ -137,6 +137,7 @@ function zshScript(commands: readonly Command[]): string {
       .map(({ name, summary }) => described(name.split(' ')[1] ?? '', summary));
     return rows.length === 0 ? [] : [`    ${word}) words_of=(${rows.join(' ')}) ;;`];
   });
+  seconds.push(`    help) words_of=(${first.map((row) => row.trim()).join(' ')}) ;;`);
   return `#compdef ${PROGRAMS.join(' ')}
 # Completion of tcpx for zsh: tcpx completion zsh > "\${fpath[1]}/_tcpx"
 _tcpx() {
@@ -152,13 +153,16 @@ ${first.join('\n')}
   case "\${words[CURRENT-1]}" in
 ${zshValues(commands)}
   esac
-  case "\${words[2]}" in
+  (( CURRENT == 3 )) && case "\${words[2]}" in
 ${seconds.join('\n')}
   esac
   case "\${words[2]} \${words[3]}" in
 ${commands.map(zshCommandCase).join('\n')}
   esac
-  (( CURRENT == 3 && $#words_of )) && _describe command words_of
+  if (( $#words_of )) && [[ "\${words[CURRENT]}" != -* ]]; then
+    _describe command words_of
+    return
+  fi
   (( $#flags_of )) && _describe -o flag flags_of
   _files
 }
@@ -178,11 +182,15 @@ function familySummary(members: readonly Command[]): string {
 
 function zshFlags(command: Command): string {
   const flags = flagsOf(command).map((flag) => described(`--${flag.name}`, firstSentence(flag)));
-  return [...(command.positionalChoices ?? []).map(quoted), ...flags].join(' ');
+  return flags.join(' ');
 }
 
 function zshCommandCase(command: Command): string {
-  return `    ${casePattern(command)}) flags_of=(${zshFlags(command)}) ;;`;
+  const { name, positionalChoices = [] } = command;
+  const place = name.split(' ').length + 2;
+  const words = positionalChoices.map(quoted).join(' ');
+  const choices = words === '' ? '' : `; (( CURRENT == ${place} )) && words_of=(${words})`;
+  return `    ${casePattern(command)}) flags_of=(${zshFlags(command)})${choices} ;;`;
 }
 
 function zshValues(commands: readonly Command[]): string {
@@ -196,7 +204,7 @@ function zshValues(commands: readonly Command[]): string {
 }
 
 function firstSentence({ summary }: FlagHelp): string {
-  return /^.*?[.;](?= |$)/.exec(summary)?.[0] ?? summary;
+  return /^(.*?)(?:\.|;)(?= |$)/.exec(summary)?.[1] ?? summary;
 }
 
 function fishScript(commands: readonly Command[]): string {
@@ -214,6 +222,7 @@ function fishScript(commands: readonly Command[]): string {
       }
     }
     add('__fish_use_subcommand', `-f -a help -d ${quoted('Explain a command.')}`);
+    add(fishSeen('help'), `-f -a ${quoted([...families(commands).keys()].join(' '))}`);
     for (const command of commands) {
       const condition = command.name.split(' ').map(fishSeen).join('; and ');
       for (const choice of command.positionalChoices ?? []) add(condition, `-f -a ${choice}`);

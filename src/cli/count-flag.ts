@@ -18,5 +18,5 @@ export function countFlag(
   const text = invocation.text(flag);
   const value = text === undefined ? fallback : Number(text);
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw usageError(command, `--${flag} ${text ?? ''}: a number from ${least} to ${most}`);
+  throw usageError(command, `--${flag} ${text ?? ''}: a whole number from ${least} to ${most}`);
 }

@@ -73,7 +73,8 @@ test('nccl: prints where tools are missing, runs where they are, in a bundle on 
   const path = `${bin}${delimiter}/usr/bin${delimiter}/bin`;
   const words = ['nccl', '2', '8', '0', '1', '1', '--nics', 'lo'];
   const printed = runTcpx(words, { PATH: bin }, folder);
-  assert.equal(printed.status, 0);
+  assert.equal(printed.status, 3);
+  assert.equal(runTcpx([...words, '--print'], { PATH: bin }, folder).status, 0);
   assert.match(printed.stdout, /^export NCCL_DYNAMIC_CHUNK_SIZE=524288$/m);
   assert.match(printed.stderr, /mpirun and all_reduce_perf not found/);
   for (const name of ['mpirun', 'all_reduce_perf']) {

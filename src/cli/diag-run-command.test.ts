@@ -172,7 +172,9 @@ test('diag run: a reader that goes away does not end the command', () => {
 test('diag run: its bytes are those of TCP_INFO, and of the interface within a percent', () => {
   const store = join(folder, 'store');
   const bench = ['bench', 'loopback', '--size', '16M', '--iters', '10', '--warmup-seconds', '0'];
-  const words = ['diag', 'run', '--', 'tcpx', ...bench, '--nics', 'lo', '--store', store];
+  // As a script would start it: the program is known by what it says.
+  const own = [process.execPath, PROGRAM];
+  const words = ['diag', 'run', '--', ...own, ...bench, '--nics', 'lo', '--store', store];
   // Other tests move bytes over the loopback of this host.
   const alone = ['--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh'];
   const { status, stdout, stderr } = spawnSync(

@@ -1,5 +1,6 @@
 // An analysis as text: what to act on first, most to be gained at the top.
 
+import { plural } from '../base/units.js';
 import { type Analysis, expectedGain, isTrouble } from '../diag/analyze.js';
 import { type Finding, STOPS_THE_RUN } from '../diag/rule.js';
 
@@ -18,7 +19,8 @@ export function formatAnalysis(analysis: Analysis, isLong: boolean): string {
     found.length === 0 ? 'nothing found that holds this run back\n\n' : '',
     ...(isLong ? [...passed, ...skipped].map(brief) : passed.map(passedLine)),
     skipped.length === 0 || isLong ? '' : `skip  ${skipped.map(({ id }) => id).join(', ')}\n`,
-    `\n${found.length} findings, ${counts.pass} pass, ${counts.skip} not known or not asked\n`,
+    `\n${plural(found.length, 'finding')}, ${counts.pass} pass, ` +
+      `${counts.skip} not known or not asked\n`,
   ].join('');
 }
 

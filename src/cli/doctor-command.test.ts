@@ -124,6 +124,25 @@ test('doctor: over the emulator everything is green, and its wrong list is found
   );
 });
 
+test('doctor: the emulator by its word, on this machine', () => {
+  requireNative();
+  const { status, stdout } = runTcpx(['doctor', '--plugin', 'emulator', '--json']);
+  const { findings, provider } = JSON.parse(stdout) as Diagnosis;
+  assert.equal(provider, 'tcpx');
+  assert.equal(findings.find(({ id }) => id === 'devmem.plugin')?.status, 'pass');
+  const judged = findings.filter(({ status: one }) => one === 'fail').map(({ id }) => id);
+  assert.deepEqual(judged, []);
+  assert.equal(status, 0);
+});
+
+test('doctor: a plugin by its flag is the one that is judged', () => {
+  const flags = ['--plugin', '/absent/libnccl-net.so', '--json'];
+  const { stdout } = runTcpx(['doctor', '--root', root, '--provider', 'tcpx', ...flags]);
+  const { findings } = JSON.parse(stdout) as Diagnosis;
+  const found = findings.find(({ id }) => id === 'devmem.plugin');
+  assert.match(String(found?.evidence), /\/absent\/libnccl-net\.so/);
+});
+
 test('doctor: every proof that is a tcpx command exists with its flags', () => {
   for (const { id, proof } of RULES) {
     if (!proof.startsWith('tcpx ')) continue;

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
+import { fileReason } from '../base/file-reason.js';
 import { type EnvironmentValues, parseEnvironmentText } from '../host/environment/preset.js';
 import { FLAT_ENVIRONMENT_PATH, isFlatHost } from '../host/flat/flat-tree.js';
 import type { HostFiles } from '../host/read/host-files.js';
@@ -42,7 +43,6 @@ export function readTextFile(path: string, what: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `${what}: ${reason}`, { cause: error });
+    throw new TcpxError('ERR_USAGE_ARGUMENT', `${what}: ${fileReason(error)}`, { cause: error });
   }
 }

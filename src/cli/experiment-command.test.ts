@@ -89,6 +89,18 @@ test('experiment run --dry-run: runs, order and time; nothing is written', () =>
   assert.match(short.stderr, /--seconds 0\.5: tcpx bench measures whole seconds/);
 });
 
+test('experiment run: provider and plugin that are named are those of its own command', () => {
+  const words = ['experiment', 'run', 'nic-ab', '--nics', 'eth1,eth2', '--dry-run'];
+  const plugin = ['--provider', 'tcpx', '--plugin', '/opt/net.so'];
+  const own = runTcpx([...words, ...plugin]);
+  assert.match(
+    own.stdout,
+    /^nic-ab: tcpx bench loopback .* --provider tcpx --plugin \/opt\/net\.so$/m,
+  );
+  const other = runTcpx([...words, ...plugin, '--', 'true']);
+  assert.match(other.stdout, /^nic-ab: true$/m);
+});
+
 test('arm environment: T1 has no binding variable whatever this shell has', () => {
   const shell = {
     NCCL_GPUDIRECTTCPX_TX_BINDINGS: 'eth1:1-2',
@@ -123,10 +135,10 @@ test('kept result: of several runs the one in the middle, of a part of a group n
   const mesh = store.save(benchResult(7, pair)).id ?? '';
   const resultOf = await keptResult(['tcpx', 'bench', 'loopback', '--store', place], {});
   const kept = (...names: string[]) =>
-    resultOf?.(`figures\nkept as ${names.join(', ')} (tcpx bench show)\n`);
+    resultOf(`figures\nkept as ${names.join(', ')} (tcpx bench show)\n`);
   assert.equal((JSON.parse(kept(...ids) ?? '') as { id: string }).id, ids[2]);
   assert.equal((JSON.parse(kept(ids[1] ?? '') ?? '') as { id: string }).id, ids[1]);
   assert.equal(kept(mesh), undefined);
   assert.equal(kept('gone'), undefined);
-  assert.equal(resultOf?.('nothing was kept'), undefined);
+  assert.equal(resultOf('nothing was kept'), undefined);
 });

@@ -17,7 +17,7 @@ import type { LeftOut } from '../experiment/record.js';
 import { openHost } from '../host/read/open-host.js';
 import { readHost } from '../host/read/read-host.js';
 import { dataNics } from '../host/topo/data-nics.js';
-import { type Command, type Invocation, type OwnFlag, usageError } from './command.js';
+import { type Command, flagOf, type Invocation, type OwnFlag, usageError } from './command.js';
 import { dataNicWish } from './data-nics.js';
 import { readTextFile } from './environment-source.js';
 import { isOwnProgram } from './own-program.js';
@@ -52,6 +52,7 @@ export const WISH_FLAGS: readonly OwnFlag[] = [
 ];
 
 const LOOPBACK_NIC = 'lo';
+const PASSED_ON = ['engine.provider', 'plugin.path'] as const;
 
 export interface ExperimentWish {
   readonly plan: ExperimentPlan;
@@ -115,14 +116,15 @@ export function nicsOfArms(
   return [...new Set([...nics, ...arms.flatMap((arm) => arm.nics)])];
 }
 
-/** The provider that was named is that of the plan's own command too. */
+/** The provider and the plugin that were named are those of the plan's own command too. */
 function ownWords(
   { config }: Invocation,
   words: readonly string[],
   isBuiltIn: boolean,
 ): readonly string[] {
-  if (!isBuiltIn || !isByHand(config, 'engine.provider')) return words;
-  return [...words, '--provider', config.values['engine.provider']];
+  if (!isBuiltIn) return words;
+  const named = PASSED_ON.filter((name) => isByHand(config, name));
+  return [...words, ...named.flatMap((name) => [`--${flagOf(name)}`, config.values[name]])];
 }
 
 function numberFlag(

@@ -87,7 +87,7 @@ function settingHelp(name: SettingName, short: string): FlagHelp {
     value: valueName(setting),
     choices: setting.kind === 'choice' ? setting.choices : [],
     summary: setting.summary,
-    facts: `${describeRange(setting)}; default ${fallback}; ${environmentName(name)}`,
+    facts: [...rangeText(setting), `default ${fallback}`, environmentName(name)].join('; '),
     fallback,
     isAdvanced: !EVERYDAY.has(name),
     area: AREAS[name.split('.')[0] ?? ''] ?? OWN_AREA,
@@ -119,7 +119,15 @@ function choicesName(choices: readonly string[]): string {
   return all === '' ? 'VALUE' : all.length > CHOICES_WIDTH_MAX ? 'NAME' : all;
 }
 
+/** None where the name of the value says it already. */
+function rangeText(setting: Setting): readonly string[] {
+  if (setting.kind === 'boolean' || setting.kind === 'text') return [];
+  const range = describeRange(setting);
+  return range.replaceAll(', ', '|') === valueName(setting) ? [] : [range];
+}
+
 function fallbackText(setting: Setting): string {
+  if (setting.canBeAuto === true) return 'auto';
   if (setting.kind === 'bytes' && setting.fallback > 0) return formatBytes(setting.fallback);
   return String(setting.fallback) || 'none';
 }

@@ -14,7 +14,14 @@ import {
   usageError,
 } from './command.js';
 
-const FLAG_ALIASES: Readonly<Record<string, string>> = { ifaces: 'nics' };
+/** As UCCL's benchmark has them. */
+const FLAG_ALIASES: Readonly<Record<string, string>> = {
+  ifaces: 'nics',
+  nsocks: 'sockets',
+  nthreads: 'threads',
+  impl: 'unpack',
+  'skip-warmup': 'warmup',
+};
 
 export function parseInvocation(command: Command, words: readonly string[]): Invocation {
   const { own, rest } = splitRest(words);

@@ -4,17 +4,18 @@
 
 import type { BenchResult } from '../bench/bench-result.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
-import { isOwnProgram } from './own-program.js';
 
 const KEPT = /^kept as ([\w-]+(?:, [\w-]+)*) \(tcpx bench show\)$/gm;
 const STORE = '--store';
 
-/** From the log of the command to the document; undefined where the command is another. */
+/**
+ * From the log of the command to the document. Whatever starts a benchmark, npx, a script or a
+ * launcher, its log has the name.
+ */
 export async function keptResult(
   words: readonly string[],
   environment: EnvironmentValues,
-): Promise<((log: string) => string | undefined) | undefined> {
-  if (!isOwnProgram(words) || !words.includes('bench')) return undefined;
+): Promise<(log: string) => string | undefined> {
   const { ResultStore, storeFolder } = await import('../bench/result-store.js');
   const wanted = storeFlag(words) ?? environment['NIXL_TCPX_BENCH_STORE_DIR'] ?? '';
   const store = new ResultStore(storeFolder(wanted, environment), 1);

@@ -8,7 +8,7 @@ import { clientLine, reachableAddress } from './client-line.js';
 import { type Command, type Invocation, usageError } from './command.js';
 import { type MeshPlace, meshPlace, RENDEZVOUS_OFFSET } from './mesh-place.js';
 import { formatShellLine, printCodeNote, printNote } from './print.js';
-import { ownProgram, withSecret } from './server-secret.js';
+import { ownProgram, secretNote, withSecret } from './server-secret.js';
 
 export interface MeshRole {
   readonly name: 'server' | 'client';
@@ -49,6 +49,8 @@ export function inRole(invocation: Invocation, { name, host, gpus }: MeshRole): 
     ...(asked === undefined ? [] : ['--gpus', asked.trim().split(/\s+/).join()]),
     ...(invocation.has('performance') ? ['--performance'] : []),
   ];
+  const note = secretNote(invocation.config);
+  if (note !== undefined) printNote(note);
   printNote('on the other node run');
   printCodeNote(`${formatShellLine(`  ${[line, ...more].join(' ')}`)}\n`);
   return { ...invocation, config, text };

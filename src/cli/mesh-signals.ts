@@ -3,7 +3,9 @@
 
 import { constants } from 'node:os';
 import { TcpxError } from '../base/errors.js';
+import type { Invocation } from './command.js';
 import type { MeshPolicy } from './mesh-workplace.js';
+import { clearProgress, printNote } from './print.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** As shells have it. */
@@ -16,7 +18,10 @@ interface Signalled {
   readonly release: () => void;
 }
 
-export function untilSignalled(policy: Pick<MeshPolicy, 'end'>): Signalled {
+export function untilSignalled(
+  policy: Pick<MeshPolicy, 'end'>,
+  { isJson }: Pick<Invocation, 'isJson'>,
+): Signalled {
   let stop: ((reason: TcpxError) => void) | undefined;
   const stopped = new Promise<TcpxError>((resolve) => {
     stop = resolve;
@@ -28,6 +33,8 @@ export function untilSignalled(policy: Pick<MeshPolicy, 'end'>): Signalled {
     }
     stop(new TcpxError('ERR_XFER_CANCELLED', `mesh: stopped by ${signal}`));
     stop = undefined;
+    clearProgress();
+    if (!isJson) printNote('stopping; once more ends it at once');
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   const release = (): void => {

@@ -49,7 +49,9 @@ async function isJsonWanted(own: readonly string[]): Promise<boolean> {
 
 async function runWords(words: readonly string[]): Promise<number> {
   if (words[0] === '--version' || words[0] === '-V') {
-    printOwn(`${packageVersion()}\n`);
+    const version = packageVersion();
+    if (words.includes('--json')) printJson({ schema: 'tcpx.version/1', version });
+    else printOwn(`${version}\n`);
     return ExitCode.Good;
   }
   if (words[0] === 'help') return runWords([...words.slice(1), '--help']);
@@ -87,7 +89,7 @@ async function runWithoutCommand(own: readonly string[], isHelp: boolean): Promi
   const flag = own.find((word) => /^-/.test(word) && !/^(-h|--help|--all|--json)$/.test(word));
   const [first, second] = names;
   if (first === undefined) {
-    if (flag !== undefined && !isHelp) throw unknownCommand(flag, '');
+    if (flag !== undefined && !isHelp) throw unknownFlag(flag);
     const all = await loadCommands(NAMES);
     return showHelp(own, formatAllCommands, all, all);
   }
@@ -110,6 +112,13 @@ async function runWithoutCommand(own: readonly string[], isHelp: boolean): Promi
 async function loadCommands(names: readonly string[]): Promise<readonly Command[]> {
   const loaders = names.flatMap((name) => COMMAND_LOADERS[name] ?? []);
   return Promise.all(loaders.map((load) => load()));
+}
+
+function unknownFlag(flag: string): TcpxError {
+  const near = didYouMean(flag, ['--help', '--version', '--json']);
+  const hint = near === '' ? ';' : near;
+  const text = `tcpx: unknown option '${flag}'${hint} tcpx --help lists commands`;
+  return new TcpxError('ERR_USAGE_ARGUMENT', text);
 }
 
 function unknownCommand(words: string, hint: string): TcpxError {

@@ -3,6 +3,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { type Config, loadConfig, processEnvironment } from '../base/config.js';
+import { isInstalled } from '../base/installed.js';
+import { environmentName } from '../base/settings.js';
 
 /** Without a secret of the user's, one is made for this run alone. */
 export function withSecret(config: Config): { config: Config; secret: string | undefined } {
@@ -14,7 +16,15 @@ export function withSecret(config: Config): { config: Config; secret: string | u
   return { config: { values: fresh.values, effective: config.effective }, secret };
 }
 
-/** In a clone there is no tcpx on the search path: whoever came by npx here does so there. */
+/** By npx in a clone or a project, which puts a tcpx on the search path for itself alone. */
 export function ownProgram(): string {
-  return processEnvironment()['npm_command'] === 'exec' ? 'npx tcpx' : 'tcpx';
+  const environment = processEnvironment();
+  const isByNpx = environment['npm_command'] === 'exec';
+  return isByNpx || !isInstalled('tcpx', environment) ? 'npx tcpx' : 'tcpx';
+}
+
+/** What the printed line leaves out: a secret of the user's is not printed. */
+export function secretNote({ values }: Config): string | undefined {
+  if (values['trust.secret'] === '') return undefined;
+  return `the other node needs the same secret: set ${environmentName('trust.secret')} there too`;
 }

@@ -13,6 +13,7 @@ import {
 } from '../../test/support/run-bundle.js';
 import { smallHostSpec } from '../../test/support/small-host.js';
 import { analyze, isTrouble } from './analyze.js';
+import { cpuBoundRule } from './rules/run-cores.js';
 import { verifiedRule } from './rules/run-requests.js';
 import { runFacts } from './run-facts.js';
 import { RUN_RULES } from './run-rules.js';
@@ -182,6 +183,10 @@ const PLANTS: readonly (readonly [id: string, plant: RunPlant])[] = [
   ['tcp.limited', bench({}, { sendBufferLimitedUs: 400 })],
   ['tcp.limited', bench({}, { receiveLimitedUs: 400 })],
   ['lanes.pauses', perf('[9:0x5a] 812 ms: Scavenge 40.1 (50.0) -> 39.0 (50.0) MB, 62.5 / 0.0 ms')],
+  [
+    'lanes.pauses',
+    bench({ lanePauses: { target: { count: 9, totalUs: 90_000, longestUs: 25_000 } } }),
+  ],
   ['run.verified', bench({ verified: { iterations: 20, mismatches: 3 } })],
   ['run.gpu-errors', { log: [...HEALTHY_LOG, 'node-a:1:1 [0] NCCL WARN Cuda failure 700'] }],
   [
@@ -235,4 +240,15 @@ test('analyze: a benchmark that checked nothing is not called correct', () => {
       .status;
   };
   assert.deepEqual([undefined, 0, 3].map(statusOf), ['skip', 'pass', 'fail']);
+});
+
+test('analyze: full CPUs of a NIC that carried nothing do not bind the run', () => {
+  const statusOf = (bytes: number | undefined) => {
+    const nic = { nic: 'eth0', rx: { bytes }, tx: { bytes: 244 }, irqCpus: [{ cpu: 0, count: 3 }] };
+    const end = { threads: [] };
+    const run = { nics: [nic], interrupts: {}, busyPercent: new Map([[0, 100]]), end, seconds: 20 };
+    return cpuBoundRule.check({ run } as unknown as Parameters<typeof cpuBoundRule.check>[0])
+      .status;
+  };
+  assert.deepEqual([244, 2 ** 30, undefined].map(statusOf), ['pass', 'warn', 'warn']);
 });

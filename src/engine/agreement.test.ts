@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { withCode } from '../../test/support/expect-error.js';
 import { loadConfig } from '../base/config.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { agree, checkAgreement, WISH_PER_NIC, type Wish, wishOf } from './agreement.js';
+import { agree, checkAgreement, WISH_NO_FEWER, type Wish, wishOf } from './agreement.js';
 
 const BASE: Wish = { channels: 1, windowChunks: 16, chunkBytes: 524288, explicit: 0 };
 
@@ -79,7 +79,7 @@ test('agreement: channels that nobody has set follow the weaker end, and cover e
   const wish = (channels: number) => ({
     ...BASE,
     channels: Math.abs(channels),
-    explicit: channels < 0 ? WISH_PER_NIC : 0,
+    explicit: channels < 0 ? WISH_NO_FEWER : 0,
   });
   for (const [server, client, agreed] of cases) {
     assert.equal(agree(wish(server), wish(client)).channels, agreed, `${server}, ${client}`);
@@ -92,6 +92,6 @@ test('agreement: channels that nobody has set follow the weaker end, and cover e
 test('agreement: a wish says when its channels are one for each NIC', () => {
   const nics = { 'session.nics': 'eth1,eth2' };
   const explicitOf = (options: object) => wishOf(loadConfig({ options })).explicit;
-  assert.equal(explicitOf({ ...nics, 'flow.channels': 2 }), 1 | WISH_PER_NIC);
+  assert.equal(explicitOf({ ...nics, 'flow.channels': 2 }), 1 | WISH_NO_FEWER);
   assert.equal(explicitOf({ ...nics, 'flow.channels': 4 }), 1);
 });

@@ -17,17 +17,17 @@ const AGREED = [
 ] as const satisfies readonly (readonly [keyof Agreement, SettingName])[];
 
 export interface Wish extends Agreement {
-  /** Bit i: the i-th agreed setting was set by hand; WISH_PER_NIC besides. */
+  /** Bit i: the i-th agreed setting was set by hand; WISH_NO_FEWER besides. */
   readonly explicit: number;
 }
 
-/** In `explicit`: the channels are one for each named NIC, so that fewer would leave one out. */
-export const WISH_PER_NIC = 8;
+/** In `explicit`: fewer channels would leave a named NIC out, or a far path half empty. */
+export const WISH_NO_FEWER = 8;
 
 export function wishOf(config: Config): Wish {
   const channels = config.values['flow.channels'];
   const nics = splitNics(config.values['session.nics']).length;
-  let explicit = nics > 0 && channels === channelsOfNics(nics) ? WISH_PER_NIC : 0;
+  let explicit = nics > 0 && channels === channelsOfNics(nics) ? WISH_NO_FEWER : 0;
   for (const [index, [, name]] of AGREED.entries()) {
     if (isByHand(config, name)) explicit |= 1 << index;
   }
@@ -37,6 +37,11 @@ export function wishOf(config: Config): Wish {
     chunkBytes: config.values['flow.chunkBytes'],
     explicit,
   };
+}
+
+/** Whether somebody has set it by hand at the end whose wish it is. */
+export function isWishFirm({ explicit }: Wish, key: keyof Agreement): boolean {
+  return (explicit & (1 << AGREED.findIndex(([agreed]) => agreed === key))) !== 0;
 }
 
 export function agree(server: Wish, client: Wish): Agreement {
@@ -59,8 +64,8 @@ export function agree(server: Wish, client: Wish): Agreement {
 }
 
 function openChannels(server: Wish, client: Wish): number {
-  const perNic = [server, client].filter((wish) => (wish.explicit & WISH_PER_NIC) !== 0);
-  const needed = perNic.map((wish) => wish.channels);
+  const firm = [server, client].filter((wish) => (wish.explicit & WISH_NO_FEWER) !== 0);
+  const needed = firm.map((wish) => wish.channels);
   return Math.max(Math.min(server.channels, client.channels), ...needed);
 }
 

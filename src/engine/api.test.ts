@@ -121,7 +121,7 @@ test('api: connect takes a time, names of hosts and IPv6', async () => {
   const port = server.listen();
   const client = await openEngine();
   const session = await client.connect(`[::1]:${port}`);
-  assert.equal(session.facts.where, `[::1]:${port}`);
+  assert.equal(session.peerAddress, `[::1]:${port}`);
   await session.close();
   const startMs = performance.now();
   await assert.rejects(
@@ -132,6 +132,17 @@ test('api: connect takes a time, names of hosts and IPv6', async () => {
   await assert.rejects(client.connect('fd00::7:x'), withCode('ERR_USAGE_ARGUMENT', /\[v6\]:port/));
 });
 
+test('api: listen takes names of hosts; one that nobody knows is said so', async () => {
+  const server = await openEngine();
+  assert.throws(() => server.listen('no-such-host.invalid:0'), withCode('ERR_SYS_RESOLVE'));
+  const port = server.listen('localhost:0');
+  const client = await openEngine();
+  const session = await client.connect(`localhost:${port}`);
+  assert.ok(session.isReady);
+  const web = 'http://127.0.0.1:1';
+  await assert.rejects(client.connect(web), withCode('ERR_USAGE_ARGUMENT', /before :\/\//));
+});
+
 test('api: secrets and keys are in nothing that prints', async () => {
   const { server, client, session, called } = await pair({ 'trust.secret': SECRET });
   server.register(new Uint8Array(10), { name: 'x' });
@@ -139,15 +150,28 @@ test('api: secrets and keys are in nothing that prints', async () => {
   const local = client.register(new Uint8Array(10));
   const transfer = session.write({ local, remote });
   await transfer;
-  const things = [client, client.config, client.trust, session, called[0], transfer, local];
+  const request = session.prepare('write', { local, remote });
+  const engines = [client, client.config, session, called[0]];
+  const things = [...engines, transfer, local, local.slice(1), request, remote];
   for (const thing of things) {
     for (const showHidden of [false, true]) {
       const shown = inspect(thing, { depth: 12, showHidden, getters: true });
       assert.ok(!shown.includes(SECRET), shown.slice(0, 200));
-      assert.ok(!shown.includes(local.descriptor.key));
+      assert.ok(!shown.includes(local.descriptor.key), shown.slice(0, 200));
+      assert.ok(!shown.includes(remote.key), shown.slice(0, 200));
     }
   }
-  for (const thing of [client.config, client.config.values, client.trust, session.facts]) {
+  for (const thing of [...engines, transfer, local, local.slice(1), request]) {
+    const json = JSON.stringify(thing);
+    for (const hidden of [SECRET, local.descriptor.key, remote.key]) {
+      assert.ok(!json.includes(hidden), json.slice(0, 200));
+    }
+  }
+  assert.ok(JSON.stringify(remote).includes(remote.key), 'a descriptor is made to be sent');
+  assert.match(JSON.stringify(session), /^\{"peer":"[^"]+","role":"client","state":"ready"/);
+  assert.match(inspect(local), /^Region \{ \d+, 10 B, read and write \}$/);
+  assert.match(inspect(request), /^TransferRequest \{ write of 10 B in 1 block, peer: /);
+  for (const thing of [client.config, client.config.values]) {
     assert.ok(!JSON.stringify(thing).includes(SECRET));
     assert.ok(!/"key"/.test(JSON.stringify(thing)) || JSON.stringify(thing).includes('[hidden]'));
   }

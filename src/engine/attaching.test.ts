@@ -37,11 +37,13 @@ function refusalOf(act: () => void): TcpxError {
 
 test('attach: any index joins with the key of the session, and each end knows the other', () => {
   for (const index of [0, 15, MATCH_INDEX, CONTROL_INDEX]) {
-    const client = new ClientAttach('there', KEY, name(index), 100);
-    const server = new ServerAttach('here', attachOf(client));
-    server.prove(KEY);
-    const { next } = client.onMessage(server.admit(), 1);
-    assert.deepEqual(next, { kind: 'done', result: server.answer });
+    for (const role of ['attached', 'shared'] as const) {
+      const client = new ClientAttach('there', KEY, name(index), 100);
+      const server = new ServerAttach('here', attachOf(client));
+      server.prove(KEY);
+      const { next } = client.onMessage(server.admit(role), 1);
+      assert.deepEqual(next, { kind: 'done', result: { isShared: role === 'shared' } });
+    }
   }
 });
 

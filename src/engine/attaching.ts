@@ -13,7 +13,7 @@ import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
 import { Exchange, type Outcome } from './exchange.js';
 import type { RedialOutcome } from './recovery-host.js';
-import { attachProof, isSameProof } from './trust.js';
+import { type AttachRole, attachProof, isSameProof } from './trust.js';
 
 type Attach = MessageOf<typeof ControlKind.Attach>;
 type Attached = MessageOf<typeof ControlKind.Attached>;
@@ -25,8 +25,13 @@ export interface AttachName {
   readonly nonce: Uint8Array;
 }
 
-/** The client's half. Its result is the server's proof. */
-export class ClientAttach extends Exchange<Uint8Array> {
+/** What the server has said: whether its end runs over shared memory. */
+export interface Answer {
+  readonly isShared: boolean;
+}
+
+/** The client's half. */
+export class ClientAttach extends Exchange<Answer> {
   readonly #name: AttachName;
   readonly #key: Uint8Array;
 
@@ -36,16 +41,19 @@ export class ClientAttach extends Exchange<Uint8Array> {
     this.#name = name;
   }
 
-  protected override begin(): Outcome<Uint8Array> {
+  protected override begin(): Outcome<Answer> {
     const proof = attachProof(this.#key, 'attach', this.#name);
     const attach = { kind: ControlKind.Attach, ...this.#name, proof } as const;
     return { send: [attach], due: [ControlKind.Attached] };
   }
 
-  protected override hear(message: ControlMessage): Outcome<Uint8Array> {
+  protected override hear(message: ControlMessage): Outcome<Answer> {
     assert(message.kind === ControlKind.Attached, 'ATTACHED is due');
-    const expected = attachProof(this.#key, 'attached', this.#name);
-    if (isSameProof(message.proof, expected)) return { send: [], result: expected };
+    for (const role of ['attached', 'shared'] as const) {
+      const proof = attachProof(this.#key, role, this.#name);
+      if (!isSameProof(message.proof, proof)) continue;
+      return { send: [], result: { isShared: role === 'shared' } };
+    }
     throw new TcpxError('ERR_WIRE_AUTH', `${this.where}: the server does not know the session`, {
       facts: { peer: this.where },
     });
@@ -83,16 +91,16 @@ export class ServerAttach {
     this.#key = key;
   }
 
-  /** What stands in ATTACHED, and in shared memory where that is used. */
-  get answer(): Uint8Array {
+  /** What stands in ATTACHED, in the mail with shared memory (`shared`), and in it (`mapped`). */
+  answer(role: Exclude<AttachRole, 'attach'>): Uint8Array {
     assert(this.#key !== undefined, 'an answer is for one that has proved itself');
-    return attachProof(this.#key, 'attached', this.attach);
+    return attachProof(this.#key, role, this.attach);
   }
 
   /** There is room for it: what the client is told. */
-  admit(): Attached {
+  admit(role: 'attached' | 'shared' = 'attached'): Attached {
     assert(!this.#isAdmitted, 'a connection is admitted once');
-    const proof = this.answer;
+    const proof = this.answer(role);
     this.#isAdmitted = true;
     return { kind: ControlKind.Attached, proof };
   }

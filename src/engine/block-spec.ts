@@ -80,6 +80,9 @@ function placeOf<R extends { readonly bytes: number }>(
   if (!isWhole(region)) throw wrong(index, side, what, region);
   const start = slice?.offset ?? 0;
   const length = slice?.bytes ?? region.bytes;
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length)) {
+    throw wrong(index, side, what, memory);
+  }
   const at = offset === undefined ? 0 : offset;
   if (!Number.isSafeInteger(at) || at < 0 || at >= length) {
     throw wrong(index, `${side}Offset`, `a place within its ${length} bytes`, at);

@@ -8,7 +8,7 @@ import { openRawChannel, openRawSession } from '../../test/support/raw-handshake
 import { until } from '../../test/support/until.js';
 import { ControlKind, encodeControl } from '../wire/control-frame.js';
 import { DATA_HEAD_BYTES, FRAME_ACK, WORD_ACK, WORD_KIND } from '../wire/data-frame.js';
-import { liveSession } from './live-session.js';
+import { liveSession } from './session-face.js';
 
 after(closeEngines);
 

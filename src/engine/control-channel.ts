@@ -3,7 +3,7 @@
 import { assert } from '../base/assert.js';
 import { systemClock, TIMER_MS_MAX } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
-import { type CongestionChoice, settleCongestion } from '../os/congestion.js';
+import { type CongestionChoice, roundTripUs, settleCongestion } from '../os/congestion.js';
 import { identifySocket } from '../os/connection-counters.js';
 import type { ControlSet } from '../os/control-set.js';
 import { ControlSocket } from '../os/control-socket.js';
@@ -29,6 +29,7 @@ export class ControlChannel implements PeerConnection {
     this.#congestion = congestion;
     this.socket = new ControlSocket(set, fd, {
       bytesWanted: () => this.#reader.bytesWanted,
+      isAmidFrame: () => this.#reader.isAmidFrame,
       onBytes: (bytes) => this.#onBytes(bytes),
       onClosed: (reason) => this.#fail(new TcpxError('ERR_PEER_LOST', `${this.where}: ${reason}`)),
     });
@@ -86,13 +87,17 @@ export class ControlChannel implements PeerConnection {
     waiter?.(heard);
   }
 
+  get roundTripUs(): number {
+    return roundTripUs(this.socket.fd);
+  }
+
   tune(): void {
     tuneSocket(this.socket.fd, this.#tuning);
   }
 
   release(): DataSocket {
     const { fd } = this.socket;
-    settleCongestion(fd, this.#congestion);
+    if (!this.isLoopback) settleCongestion(fd, this.#congestion);
     this.socket.release();
     return { fd, socket: identifySocket(fd) };
   }
@@ -103,6 +108,8 @@ export class ControlChannel implements PeerConnection {
     onFailure: (error: TcpxError) => void,
     silentMs: number,
   ): void {
+    // Whoever still waits for a message is not the one to get it.
+    this.#tell({ kind: 'time' });
     this.#onMessage = onMessage;
     this.#onFailure = onFailure;
     this.socket.keepAlive(silentMs);
@@ -123,6 +130,7 @@ export class ControlChannel implements PeerConnection {
   }
 
   #dismiss(): void {
+    if (this.#waiter === undefined) return;
     const error = new TcpxError('ERR_USAGE_STATE', `${this.where}: the connection was closed`);
     this.#tell({ kind: 'lost', error });
   }

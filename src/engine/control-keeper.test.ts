@@ -8,7 +8,8 @@ import { openRawChannel, openRawSession, rawAttach } from '../../test/support/ra
 import { RawPeer } from '../../test/support/raw-peer.js';
 import { until } from '../../test/support/until.js';
 import { CONTROL_INDEX, ControlKind } from '../wire/control-frame.js';
-import { type LiveSession, liveSession } from './live-session.js';
+import type { LiveSession } from './live-session.js';
+import { liveSession } from './session-face.js';
 
 after(closeEngines);
 

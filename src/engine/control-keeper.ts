@@ -5,6 +5,7 @@
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { ChannelIndex, Epoch } from '../base/quantity.js';
+import { stacklessError } from '../base/stackless-error.js';
 import type { Timers } from '../base/timers.js';
 import { END_OF_STREAM } from '../os/control-socket.js';
 import {
@@ -111,7 +112,7 @@ export class ControlKeeper {
       const text = `${peer} said goodbye: ${message.reason}`;
       // Its connections end now, and nothing is to be made of that.
       this.stop();
-      this.#host.onGoodbye(new TcpxError('ERR_PEER_GOODBYE', text));
+      this.#host.onGoodbye(stacklessError('ERR_PEER_GOODBYE', text));
     } else if (message.kind === ControlKind.Redial && attach !== undefined) {
       this.#host.onRedial(message.channelIndex, message.epoch);
     } else if (message.kind === ControlKind.Lookup) {
@@ -179,6 +180,10 @@ export class ControlKeeper {
   onMissed(epoch: Epoch): void {
     // About an earlier one: its successor has come meanwhile.
     if (this.#isOver || epoch < this.#epoch) return;
+    if (this.#current.isOpen && this.#missed !== epoch) {
+      const { peer, log } = this.#host;
+      log.info('control connection lost', { peer, reason: 'the peer has lost its end' });
+    }
     this.#missed = epoch;
     if (this.#host.attach === undefined) this.#current.abort();
     else this.#attachAfterLoss();

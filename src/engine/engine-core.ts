@@ -25,6 +25,7 @@ import type { ConnectMatch } from './session-surroundings.js';
 import { SessionTable } from './session-table.js';
 import { listNics } from './socket-network.js';
 import { Transfers } from './transfers.js';
+import { choiceMaker } from './tuned-config.js';
 
 /** What an engine reaches the system by; a simulation has its own. */
 export interface CoreEdges {
@@ -79,7 +80,7 @@ export class EngineCore {
     this.lanes = new LaneSet({
       ...laneChoice(config),
       // Bound cores are those of the plugin's threads, where there is a plugin.
-      ...(options.tcpx === undefined ? {} : { cpus: [] }),
+      ...(options.tcpx === undefined ? {} : { cpus: [], nodes: [] }),
       controlFd,
       staging,
       ...edges?.lanes,
@@ -132,6 +133,7 @@ export class EngineCore {
         isCallerDriven,
         clock: edges?.clock ?? systemClock,
         laneBytes: edges?.laneBytes,
+        isWayOpen: values['socket.sendBy'] === 'auto',
         openDevice: (device) => this.#options.openDevice(device),
       }),
       table: this.#table,
@@ -159,8 +161,10 @@ export class EngineCore {
       answerLookup: (lookup) => this.names.answer(lookup),
       drive: (promise) => this.#options.drive(promise),
       hold: (session, isHeld) => this.hold.setSession(session, isHeld),
+      ...(edges === undefined && { choicesOf: choiceMaker(config) }),
       sessionsMax: values['session.peersMax'],
       readsBytesMax: values['memory.readsBytes'],
+      sharedBytesMax: values['memory.sharedBytes'],
       nicCount: listNics(config).length,
       log,
       timers,
@@ -195,6 +199,7 @@ export class EngineCore {
 export function limitsOf({ values }: Config) {
   return {
     stallMs: values['session.stallMs'],
+    fencesMax: values['session.fencesMax'],
     reconnectMs: values['session.reconnectMs'],
     controlTimeoutMs: values['session.controlTimeoutMs'],
     progressMs: values['session.progressMs'],

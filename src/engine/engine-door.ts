@@ -60,6 +60,7 @@ export class EngineDoor {
       identity,
       sessions,
       log,
+      handshakesMax: config.values['session.handshakesMax'],
       openMatch: this.#openMatch(),
       onSession: (session) => this.#parts.onSession(session),
     });
@@ -78,13 +79,9 @@ export class EngineDoor {
     return { instance, port: this.port, hosts };
   }
 
-  async connect(
-    where: string,
-    given: number | ConnectOptions,
-    more: ConnectOptions,
-  ): Promise<LiveSession> {
+  async connect(where: string, given: number | ConnectOptions): Promise<LiveSession> {
     const { config, log, identity, sessions } = this.#parts;
-    const { reconnect, ...options } = connectOptions(where, given, more, config.values);
+    const { reconnect, ...options } = connectOptions(where, given, config.values);
     const session = await connectPeer({
       ...options,
       ...{ network: this.#network, openMatch: this.#openMatch() },

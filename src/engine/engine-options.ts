@@ -83,15 +83,22 @@ function checkTexts(what: string, texts: unknown): void {
   }
 }
 
+function isWhole(values: unknown): boolean {
+  return typeof values === 'object' && values !== null && 'session.nics' in values;
+}
+
 function checkConfig(what: string, config: unknown): void {
   checkRecord(what, config);
-  if (!('values' in config)) throw wrongArgument(what, 'a configuration', config);
+  const values: unknown = 'values' in config ? config.values : undefined;
+  if (!isWhole(values)) throw wrongArgument(what, 'a configuration, as of an engine', config);
 }
 
 /** What `register` has returned. */
 export function checkRegion(region: unknown): void {
   checkRecord('deregister: region', region);
-  if (!('descriptor' in region)) throw wrongArgument('deregister: region', 'a region', region);
+  const numbers = ['id', 'generation'].map((name): unknown => Reflect.get(region, name));
+  if ('descriptor' in region && numbers.every(Number.isSafeInteger)) return;
+  throw wrongArgument('deregister: region', 'what register returned', region);
 }
 
 export function checkPromise(promise: unknown): void {
@@ -166,12 +173,10 @@ function placeOf(where: ListenPlace): { readonly host?: string; readonly port?: 
 export function connectOptions(
   where: string,
   given: number | ConnectOptions,
-  more: ConnectOptions,
   values: SettingValues,
 ) {
   checkText('connect: the peer', where);
-  checkRecord('connect: options', more);
-  const options = typeof given === 'number' ? { ...more, port: given } : given;
+  const options = typeof given === 'number' ? { port: given } : given;
   checkOptions('connect', options, CONNECT_OPTIONS);
   const { host, port = options.port } = parseEndpoint(where);
   return {

@@ -79,7 +79,7 @@ for (const [name, settings] of Object.entries(MODES)) {
       pair.notifications.slice(1).map((one) => one.bytes.length),
       sizes,
     );
-    assert.equal(pair.notifications[0]?.session, pair.serverSession);
+    assert.equal(pair.notifications[0]?.session, pair.serverSession.face);
     const tooLong = () => pair.session.notify(new Uint8Array(65_537));
     assert.throws(tooLong, withCode('ERR_USAGE_ARGUMENT', /65537/));
     await pair.close();

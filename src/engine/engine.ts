@@ -6,11 +6,12 @@ import { inspect } from 'node:util';
 import { openWithSignal } from '../base/abort.js';
 import { systemClock, withinMs } from '../base/clock.js';
 import type { Config } from '../base/config.js';
-import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { Timers } from '../base/timers.js';
+import { plural } from '../base/units.js';
 import type { GpuProvider } from '../gpu/staging-device.js';
-import type { Region, RegionRights, RegionSource, RegionTerms } from '../memory/region.js';
+import type { Region, RegionRights, RegionSource } from '../memory/region.js';
 import { ControlSet } from '../os/control-set.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
 import { LinkWatch } from '../os/link-watch.js';
@@ -37,12 +38,13 @@ import {
 } from './engine-options.js';
 import { GpuUse, gpuSource } from './gpu-use.js';
 import type { Identity } from './identity.js';
+import { MainLook } from './main-look.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { settleBoundMs } from './progress-watch.js';
 import { constructed, type OpenedProvider, openProvider } from './provider-open.js';
-import { checkTerms, type RegisterOptions, registerOptionsOf } from './register-options.js';
+import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
-import { loadTrust, type Trust, warnOfTrust } from './trust.js';
+import { loadTrust, warnOfTrust } from './trust.js';
 import { tunedHere } from './tuned-config.js';
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
@@ -69,16 +71,21 @@ export class Engine {
   readonly config: Config;
   /** Where it writes events. */
   readonly log: Log;
-  /** How peers prove that they may come in. */
-  readonly trust: Trust;
-  readonly #control = new ControlSet();
+  /** Who may come in: who knows the `secret`, `loopback` peers alone, or the whole `network`. */
+  readonly trust: 'secret' | 'loopback' | 'network';
+  readonly #control: ControlSet;
   readonly #timers = new Timers();
+  readonly #look = new MainLook({
+    look: () => this.#control.poll() + this.#core.lanes.takeEvents(),
+    sleep: () => this.#core.lanes.sleepMain(),
+    again: () => this.#onWake(),
+  });
   readonly #core: EngineCore;
   readonly #door: EngineDoor;
   readonly #memory: EngineMemory;
   readonly #identity: Identity;
   readonly #options: EngineOptions;
-  readonly #streams = new NotificationStreams();
+  readonly #streams: NotificationStreams;
   readonly #gpus: GpuUse;
   readonly #opened: OpenedProvider;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -97,23 +104,24 @@ export class Engine {
     this.#gpus = new GpuUse(openGpus, (device) => this.#tellDevice(device));
     ({ name: this.name, config: this.config, log: this.log } = basis);
     const values = this.config.values;
-    this.trust = loadTrust(values);
+    this.#control = new ControlSet(values['memory.spareControls']);
+    this.#streams = new NotificationStreams(values);
+    const trust = loadTrust(values);
+    this.trust = trust.name;
     this.#identity = {
       name: this.name,
       generation: randomBytes(8),
-      trust: this.trust,
+      trust,
       wish: wishOf(this.config),
-      isSharedMemory: values['session.local'] === 'shm',
+      local: values['session.local'],
       isChecked: values['flow.checksum'],
       offer: opened.offer,
       timeoutMs: values['session.handshakeTimeoutMs'],
     };
     if (values['flow.checksum']) loadCrc32();
     this.#core = new EngineCore({
-      config: this.config,
-      log: this.log,
-      timers: this.#timers,
-      trustName: this.trust.name,
+      ...{ config: this.config, log: this.log, timers: this.#timers },
+      trustName: this.trust,
       tcpx: opened.tcpx,
       controlFd: this.#control.fd,
       staging: {
@@ -137,7 +145,7 @@ export class Engine {
     this.#door = new EngineDoor({
       ...{ control: this.#control, config: this.config, log: this.log, opened },
       ...{ identity: this.#identity, sessions: this.#core.sessions },
-      onSession: (session) => options.onSession?.(session),
+      onSession: (session) => options.onSession?.(session.face),
       after: (delayMs, act) => this.#timers.at(systemClock.nowUs() + delayMs * 1000, act),
     });
   }
@@ -164,7 +172,7 @@ export class Engine {
     });
     log.info('provider', { tcpx: opened.tcpx !== undefined, reason: opened.reason });
     engine.#isOpen = true;
-    warnOfTrust(engine.trust, engine.log);
+    warnOfTrust(engine.#identity.trust, engine.log);
     const { sessions } = engine.#core;
     const watch = LinkWatch.open(engine.#control, (nic) => sessions.onLinkDown(nic));
     if (typeof watch === 'string') log.info('links are not watched', { reason: watch });
@@ -189,20 +197,15 @@ export class Engine {
 
   /** Those that are not closed yet. */
   get sessions(): readonly Session[] {
-    return this.#core.sessions.list();
+    return this.#core.sessions.list().map((session) => session.face);
   }
 
   /** Makes memory reachable for peers that are given its descriptor, for ever or for a time. */
-  register(
-    source: RegionSource,
-    options: RegisterOptions | RegionRights = FULL_RIGHTS,
-    terms: RegionTerms = {},
-  ): Region {
+  register(source: RegionSource, options: RegisterOptions | RegionRights = {}): Region {
     this.#assertOpen();
-    const { name, rights = FULL_RIGHTS, ...own } = registerOptionsOf(options);
-    checkTerms(terms);
+    const { name, rights = FULL_RIGHTS, ...terms } = registerOptionsOf(options);
     if (name !== undefined) this.#core.names.assertFree(name);
-    const region = this.#memory.register(source, rights, { ...own, ...terms });
+    const region = this.#memory.register(source, rights, terms);
     if (name !== undefined) this.#core.names.add(name, region);
     return region;
   }
@@ -252,14 +255,14 @@ export class Engine {
     return this.#door.connInfo(this.instance);
   }
 
-  /** Makes a session with the peer that listens there. */
-  async connect(
-    where: string,
-    given: number | ConnectOptions = {},
-    more: ConnectOptions = {},
-  ): Promise<Session> {
+  /**
+   * Makes a session with the peer that listens at `host:port`. A number in place of the options is
+   * the port. Rejects with `ERR_PEER_…`, `ERR_WIRE_AUTH` or `ERR_SYS_RESOLVE`.
+   */
+  async connect(where: string, options: number | ConnectOptions = {}): Promise<Session> {
     this.#assertOpen();
-    return this.drive(this.#door.connect(where, given, more));
+    const session = await this.drive(this.#door.connect(where, options));
+    return session.face;
   }
 
   /**
@@ -296,7 +299,8 @@ export class Engine {
   [inspect.custom](): string {
     const { name, port, sessions, trust } = this;
     const where = port === 0 ? '' : `, port ${port}`;
-    return `Engine { ${name}${where}, ${sessions.length} sessions, trust: ${trust.name} }`;
+    const count = plural(sessions.length, 'session');
+    return `Engine { ${name}${where}, ${count}, trust: ${trust} }`;
   }
 
   /** Where callers drive: keeps data moving from the event loop until the promise settles. */
@@ -344,24 +348,17 @@ export class Engine {
     return this.#core.lanes.stats();
   }
 
-  // Drained, then asleep again, then looked once more: nothing falls between.
   #onWake(): void {
     if (!this.#isOpen) return;
     this.#timers.run(systemClock.nowUs());
-    this.#control.poll();
-    this.#core.lanes.takeEvents();
-    this.#core.lanes.sleepMain();
-    this.#control.poll();
-    this.#core.lanes.takeEvents();
+    this.#look.wake();
     this.#core.events.deliver();
     this.#options.onActivity?.();
   }
 
   #onLaneFailed(laneIndex: number, error: Error): void {
     this.log.error('lane failed', { lane: laneIndex, reason: error.message });
-    const cause = isTcpxError(error)
-      ? error
-      : toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
+    const cause = toTcpxError(error, 'ERR_SYS_CALL', `lane ${laneIndex}`);
     this.#laneError = cause;
     this.#core.sessions.onLaneFailed(laneIndex, cause);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createFixedMemory, destroyFixedMemory } from '../os/fixed-memory.js';
+import { SpinRest } from '../os/spin-rest.js';
 import { ENGINE_WAITERS } from '../provider/tcp/lane/layout.js';
 import { FinishWait } from './finish-wait.js';
 
@@ -14,10 +15,17 @@ class Waiting {
   #at = NEVER;
   #looks = 0;
   #nowUs = 0;
+  /** What a yield costs. */
+  lossUs = 0;
 
   constructor(spinLimitUs: number) {
     const clock = { nowUs: () => this.#nowUs };
-    this.#wait = new FinishWait(shared, spinLimitUs, clock, () => this.#look());
+    const rest = new SpinRest(clock, () => this.pass(this.lossUs));
+    this.#wait = new FinishWait(shared, spinLimitUs, clock, () => this.#look(), rest);
+  }
+
+  pass(durationUs: number): void {
+    this.#nowUs += durationUs;
   }
 
   #look(): number {
@@ -68,4 +76,14 @@ test('finish wait: one that went to sleep and was told at once looks again the n
 test('finish wait: a wait that its caller cuts short changes nothing', () => {
   const waiting = new Waiting(200);
   for (let count = 0; count < 5; count++) assert.equal(waiting.looksOf(NEVER, 0.1), 101);
+});
+
+test('finish wait: one that loses its core in a yield sleeps at once for a while', () => {
+  const waiting = new Waiting(20_000);
+  waiting.lossUs = 3000;
+  assert.equal(waiting.looksOf(NEVER, 50), 2, 'before the loss and before the sleep');
+  waiting.lossUs = 0;
+  assert.equal(waiting.looksOf(NEVER, 50), 1);
+  waiting.pass(5000);
+  assert.ok(waiting.looksOf(NEVER, 50) > 1000, 'it looks again');
 });

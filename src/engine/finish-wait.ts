@@ -4,7 +4,7 @@
 
 import type { Clock } from '../base/clock.js';
 import type { FixedMemory } from '../os/fixed-memory.js';
-import { yieldCpu } from '../os/thread.js';
+import { SpinRest } from '../os/spin-rest.js';
 import { waitForChange } from '../os/thread-wait.js';
 import { ENGINE_FINISHED, ENGINE_WAITERS } from '../provider/tcp/lane/layout.js';
 import { nextSpinUs } from '../provider/tcp/lane/spin.js';
@@ -17,14 +17,22 @@ export class FinishWait {
   readonly #takeEvents: () => number;
   readonly #spinLimitUs: number;
   readonly #clock: Clock;
+  readonly #rest: SpinRest;
   #spinUs: number;
 
   /** `takeEvents` handles what lanes have told. `spinLimitUs`: at most; see nextSpinUs. */
-  constructor(shared: FixedMemory, spinLimitUs: number, clock: Clock, takeEvents: () => number) {
+  constructor(
+    shared: FixedMemory,
+    spinLimitUs: number,
+    clock: Clock,
+    takeEvents: () => number,
+    rest = new SpinRest(clock),
+  ) {
     this.#shared = shared;
     this.#takeEvents = takeEvents;
     this.#spinLimitUs = spinLimitUs;
     this.#clock = clock;
+    this.#rest = rest;
     this.#spinUs = spinLimitUs;
   }
 
@@ -33,10 +41,12 @@ export class FinishWait {
     const startUs = this.#clock.nowUs();
     const sliceUs = Math.min(timeoutMs, SLICE_MS) * 1000;
     const spinUs = Math.min(this.#spinUs, sliceUs);
-    while (this.#clock.nowUs() - startUs < spinUs) {
+    let nowUs = startUs;
+    while (nowUs - startUs < spinUs && !this.#rest.isResting(nowUs)) {
       if (this.#takeEvents() > 0) return;
       // Lanes may be waiting for this core.
-      yieldCpu();
+      this.#rest.yield();
+      nowUs = this.#clock.nowUs();
     }
     const isTold = this.#sleep(sliceUs / 1000);
     // A wait that its caller cut short says nothing.

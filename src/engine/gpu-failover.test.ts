@@ -18,17 +18,18 @@ import { gpuAbsence } from '../ffi/cuda/driver.js';
 import { unconfirmedBytes } from '../ffi/libc/socket.js';
 import { breakSocket } from '../ffi/libc/socket-accident.js';
 import type { Engine } from './engine.js';
-import { liveSession } from './live-session.js';
+import { liveSession } from './session-face.js';
 
 const MIB = 1024 * 1024;
 const CHANNELS = 2;
 const SETTINGS = {
+  'session.local': 'tcp',
   'flow.channels': CHANNELS,
   // Slots for every window, so that all chunks go by reference.
   'gpu.stagingBytes': 32 * MIB,
   // Less than a chunk: the kernel of a peer that does not read never holds all that is under way.
   'socket.bufferBytes': 128 * 1024,
-};
+} as const;
 /** Longer than a kernel waits with an acknowledgement. */
 const STUCK_MS = 60;
 const OTHER_BYTES = 32 * MIB;

@@ -29,7 +29,7 @@ function identity(name: string, secret = SECRET, wish = WISH): Identity {
       name: 'secret',
     },
     wish,
-    isSharedMemory: false,
+    local: 'tcp',
     isChecked: false,
     offer: {
       hasTcp: true,

@@ -20,14 +20,14 @@ import { agree, checkAgreement } from './agreement.js';
 import { type ConnectionFacts, Exchange, type Outcome } from './exchange.js';
 import {
   changedError,
-  checkPath,
   checkTrusted,
   featuresOf,
   type Identity,
   isSessionChecked,
   secretError,
 } from './identity.js';
-import { chooseProvider, offerOf, type ProviderChoice } from './provider-choice.js';
+import { chooseProvider, isSameHost, offerOf, type ProviderChoice } from './provider-choice.js';
+import { chooseSharing, type SharingChoice } from './session-sharing.js';
 import { Transcript } from './transcript.js';
 
 type Hello = MessageOf<typeof ControlKind.Hello>;
@@ -41,6 +41,7 @@ interface PeerFacts {
   readonly peerName: string;
   readonly peerGeneration: Uint8Array;
   readonly choice: ProviderChoice;
+  readonly sharing: SharingChoice;
   readonly isChecked: boolean;
 }
 
@@ -84,7 +85,6 @@ export class ClientGreeting extends Exchange<ClientResult> {
     if (!this.#transcript.isProved(challenge)) {
       throw secretError(where, this.#self, challenge.features, 'server');
     }
-    checkPath(where, this.#self, challenge.features, 'server');
     this.#peer = {
       peerName: challenge.name,
       peerGeneration: challenge.generation,
@@ -93,6 +93,7 @@ export class ClientGreeting extends Exchange<ClientResult> {
         offerOf(challenge.features, challenge.hostId),
         where,
       ),
+      sharing: sharingWith(where, this.#self, challenge, 'server'),
       isChecked: isSessionChecked(this.#self, challenge.features),
     };
     const propose = this.#transcript.sign({ kind: ControlKind.Propose, ...this.#self.wish });
@@ -125,6 +126,7 @@ export class ServerGreeting extends Exchange<ServerResult> {
   readonly #hello: Hello;
   readonly #nonce: Uint8Array;
   #agreement: Agreement | undefined;
+  #sharing: SharingChoice | undefined;
   #isAccepted = false;
 
   constructor(self: Identity, facts: ConnectionFacts, hello: Hello, nonce: Uint8Array) {
@@ -138,7 +140,7 @@ export class ServerGreeting extends Exchange<ServerResult> {
 
   protected override begin(): Outcome<ServerResult> {
     checkTrusted(this.#self, this.#facts);
-    checkPath(this.where, this.#self, this.#hello.features, 'client');
+    this.#sharing = sharingWith(this.where, this.#self, this.#hello, 'client');
     this.#transcript.add(this.#hello);
     const said = introduction(this.#self, this.#nonce);
     const challenge = this.#transcript.sign({ kind: ControlKind.Challenge, ...said });
@@ -157,8 +159,10 @@ export class ServerGreeting extends Exchange<ServerResult> {
     const choice = chooseProvider(offerOf(features, hostId), this.#self.offer, this.where);
     this.#agreement = agreement;
     const isChecked = isSessionChecked(this.#self, features);
-    const result = { peerName: name, peerGeneration: generation, choice, isChecked, agreement };
-    return { send: [], result };
+    const sharing = this.#sharing;
+    assert(sharing !== undefined, 'it was chosen before the challenge');
+    const facts = { peerName: name, peerGeneration: generation, choice, sharing };
+    return { send: [], result: { ...facts, isChecked, agreement } };
   }
 
   /** The session has a number: what the client is told, and the key that both ends then have. */
@@ -179,6 +183,17 @@ export class ServerGreeting extends Exchange<ServerResult> {
   #secretError(): TcpxError {
     return secretError(this.where, this.#self, this.#hello.features, 'client');
   }
+}
+
+// What is refused for its settings is refused before anything else is said.
+function sharingWith(
+  where: string,
+  self: Identity,
+  { features, hostId }: Pick<Hello, 'features' | 'hostId'>,
+  peer: 'client' | 'server',
+): SharingChoice {
+  const isNear = isSameHost(self.offer, offerOf(features, hostId));
+  return chooseSharing(where, self.local, features, isNear, peer);
 }
 
 function introduction(self: Identity, nonce: Uint8Array): Omit<Hello, 'kind'> {

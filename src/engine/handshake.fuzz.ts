@@ -168,7 +168,7 @@ async function attackClient(script: readonly Line[], isProved: boolean): Promise
   const { engine } = await shared.get();
   const play = answerClient(script, isProved);
   const raw = await listenRaw((peer) => void play(peer).catch(() => peer.close()));
-  const attempt = engine.connect('127.0.0.1', raw.port, { isPatient: false }).then(
+  const attempt = engine.connect('127.0.0.1', { port: raw.port, isPatient: false }).then(
     () => 'a session with a peer that never proved a channel',
     (error: unknown) => error,
   );

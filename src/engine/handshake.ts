@@ -3,7 +3,7 @@
 
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import { ControlKind, type ControlMessage, type MessageOf } from '../wire/control-frame.js';
-import { type AttachName, ClientAttach, toldError } from './attaching.js';
+import { type Answer, type AttachName, ClientAttach, toldError } from './attaching.js';
 import type { DialPlan } from './dial-plan.js';
 import type { Exchange, Move } from './exchange.js';
 import type { Heard, PeerConnection, PeerNetwork } from './peer-network.js';
@@ -49,14 +49,14 @@ function sendAll(
   }
 }
 
-/** Client's half of a connection that joins a session, by any index; the server's proof. */
+/** Client's half of a connection that joins a session, by any index; what the server said. */
 export async function attachChannel(
   network: PeerNetwork,
   connection: PeerConnection,
   sessionKey: Uint8Array,
   attach: AttachName,
   timeoutMs: number,
-): Promise<Uint8Array> {
+): Promise<Answer> {
   const machine = new ClientAttach(connection.where, sessionKey, attach, timeoutMs);
   const answer = await converse(network, connection, machine);
   // A reset right behind the answer has closed the socket: its number may be another's by now.

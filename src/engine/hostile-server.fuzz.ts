@@ -141,7 +141,7 @@ async function attack(one: Case): Promise<void> {
   const hostile = new HostileServer(one, [granted, local, readable]);
   const raw = await listenRaw((peer) => void hostile.serve(peer).catch(() => peer.close()));
   try {
-    const session = await engine.connect('127.0.0.1', raw.port, { isPatient: false });
+    const session = await engine.connect('127.0.0.1', { port: raw.port, isPatient: false });
     made++;
     const block = { local, localOffset: 0, remote: REMOTE, remoteOffset: 0, bytes: 1000 };
     const settled = one.posts.map((operation) => {

@@ -1,11 +1,11 @@
 // Who this end is in a handshake, and what it demands of the other before it goes on. Pure.
 
 import { TcpxError } from '../base/errors.js';
-import type { DataPath } from '../provider/receipt.js';
 import { Feature } from '../wire/control-frame.js';
 import type { Wish } from './agreement.js';
 import type { ConnectionFacts } from './exchange.js';
 import { offeredFeatures, type ProviderOffer } from './provider-choice.js';
+import { type LocalWish, sharingFeatures } from './session-sharing.js';
 import type { Trust } from './trust.js';
 
 export interface Identity {
@@ -13,8 +13,8 @@ export interface Identity {
   readonly generation: Uint8Array;
   readonly trust: Trust;
   readonly wish: Wish;
-  /** Whether data channels run over shared memory; both ends must want it. */
-  readonly isSharedMemory: boolean;
+  /** Whether data channels run over shared memory. */
+  readonly local: LocalWish;
   /** Whether frames of data channels carry checks; where one end wants it, both do. */
   readonly isChecked: boolean;
   readonly offer: ProviderOffer;
@@ -22,12 +22,8 @@ export interface Identity {
   readonly timeoutMs: number;
 }
 
-export function pathOf(self: Identity): DataPath {
-  return self.isSharedMemory ? 'shm' : 'tcp host';
-}
-
 export function featuresOf(self: Identity): number {
-  const shared = self.isSharedMemory ? Feature.SharedMemory : 0;
+  const shared = sharingFeatures(self.local);
   const secret = hasSecret(self) ? Feature.Secret : 0;
   const checked = self.isChecked ? Feature.Checked : 0;
   return shared | secret | checked | offeredFeatures(self.offer);
@@ -49,19 +45,6 @@ export function checkTrusted(self: Identity, { where, isLoopback }: ConnectionFa
 }
 
 type Role = 'client' | 'server';
-
-/** Both ends want shared memory, or neither does. */
-export function checkPath(where: string, self: Identity, features: number, peer: Role): void {
-  const doesPeer = (features & Feature.SharedMemory) !== 0;
-  if (doesPeer === self.isSharedMemory) return;
-  const [there, here] = doesPeer ? ['shm', 'tcp'] : ['tcp', 'shm'];
-  const other = peer === 'client' ? 'server' : 'client';
-  throw new TcpxError(
-    'ERR_CONFIG_MISMATCH',
-    `${where}: session.local: ${there} at the ${peer}, ${here} at the ${other}`,
-    { facts: { name: 'session.local', peer: where } },
-  );
-}
 
 /** Whether frames of the session's data channels carry checks, in both directions. */
 export function isSessionChecked(self: Identity, features: number): boolean {

@@ -3,21 +3,25 @@
 
 import type { Config } from '../base/config.js';
 import { parseLaneBindings } from '../base/lane-bindings.js';
-import { cpusOfLanes } from '../provider/tcp/lane-placement.js';
+import { openFolderFiles } from '../host/read/host-files.js';
+import { readNicNodes } from '../host/read/nic-nodes.js';
+import { allowedCpus } from '../os/thread.js';
+import { cpusOfLanes, nodesOfLanes, withNodeCpus } from '../provider/tcp/lane-placement.js';
 import type { LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES } from '../provider/tcp/transfer-table.js';
 import { listNics } from './socket-network.js';
 
 type Chosen =
   | 'shape'
-  | 'sessionCount'
   | 'progress'
   | 'spinUs'
   | 'cpus'
+  | 'nodes'
   | 'sendBy'
   | 'stallUs'
   | 'receiveBytes'
-  | 'sendBytes';
+  | 'sendBytes'
+  | 'spareTables';
 
 export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
   const { values } = config;
@@ -25,20 +29,29 @@ export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
     shape: {
       regionCount: values['memory.regionsMax'],
       transferCount: values['memory.transfersMax'] + SIGNAL_ENTRIES,
+      sessionCount: values['session.peersMax'],
       laneCount: values['lane.count'],
       arenaBytes: values['memory.arenaBytes'],
     },
-    sessionCount: values['session.peersMax'],
     progress: values['lane.progress'],
     spinUs: values['lane.spinUs'],
-    cpus: cpusOfLanes(
-      parseLaneBindings(values['lane.bindings']),
-      listNics(config),
-      values['lane.count'],
-    ),
+    ...placementOf(config),
     sendBy: values['socket.sendBy'],
     stallUs: values['session.stallMs'] * 1000,
     receiveBytes: values['flow.receiveBytes'],
     sendBytes: values['flow.sendBytes'],
+    spareTables: values['memory.spareTables'],
   };
+}
+
+// Where callers drive there is no thread of ours to place.
+function placementOf(config: Config): Pick<LaneSetOptions, 'cpus' | 'nodes'> {
+  const { values } = config;
+  const [nics, count] = [listNics(config), values['lane.count']];
+  const cpus = cpusOfLanes(parseLaneBindings(values['lane.bindings']), nics, count);
+  const isLeft = values['lane.numa'] === 'off' || values['lane.progress'] === 'caller';
+  if (isLeft || nics.length === 0) return { cpus, nodes: [] };
+  const { nodeOf, cpusOf } = readNicNodes(openFolderFiles('/'), nics);
+  const nodes = nodesOfLanes(nodeOf, nics, count);
+  return { cpus: withNodeCpus(cpus, nodes, cpusOf, allowedCpus()), nodes };
 }

@@ -1,5 +1,6 @@
 // Events that lanes report, turned into what they mean for sessions and transfers.
 
+import { at as elementAt, wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { failureOf } from '../base/failure.js';
 import { LimitedLog } from '../base/limited-log.js';
@@ -47,8 +48,11 @@ export interface LaneEventsOptions {
 
 export class LaneEvents {
   readonly #options: LaneEventsOptions;
+  /** In the order in which they landed; the first of them were handed on. */
+  readonly #ordered: PeerNotification[] = [];
+  #handedOn = 0;
   /** By their number among all notifications: lanes report them in any order. */
-  readonly #notifications = new Map<number, PeerNotification | undefined>();
+  readonly #ahead = new Map<number, PeerNotification | undefined>();
   #nextNumber = 0;
   readonly #refusals: LimitedLog;
 
@@ -106,22 +110,41 @@ export class LaneEvents {
    * one may poll again.
    */
   deliver(): void {
-    while (this.#notifications.has(this.#nextNumber)) {
-      const next = this.#notifications.get(this.#nextNumber);
-      this.#notifications.delete(this.#nextNumber);
-      this.#nextNumber = (this.#nextNumber + 1) | 0;
-      if (next !== undefined) this.#options.onNotification(next);
+    while (this.#handedOn < this.#ordered.length) {
+      const next = elementAt(this.#ordered, this.#handedOn++);
+      if (this.#handedOn === this.#ordered.length) {
+        this.#ordered.length = 0;
+        this.#handedOn = 0;
+      }
+      this.#options.onNotification(next);
     }
   }
 
   #onNotification(sessionIndex: SessionIndex, at: number): void {
     const { lanes, sessions } = this.#options;
+    const { int32, uint8 } = lanes.shared;
     const session = sessions.at(sessionIndex);
-    const [count = 0, number = 0] = lanes.shared.int32.subarray((at >> 2) + 1, (at >> 2) + 3);
+    const count = wordAt(int32, (at >> 2) + 1);
+    const number = wordAt(int32, (at >> 2) + 2);
     const first = at + NOTIFICATION_EVENT_BYTES;
-    const bytes = lanes.shared.uint8.slice(first, first + count);
-    const made = session && new ReceivedNotification(session, bytes);
-    this.#notifications.set(number, made);
+    const bytes = uint8.slice(first, first + count);
+    const made = session && new ReceivedNotification(session.face, bytes);
+    if (number !== this.#nextNumber) {
+      this.#ahead.set(number, made);
+      return;
+    }
+    this.#line(made);
+    while (this.#ahead.size > 0 && this.#ahead.has(this.#nextNumber)) {
+      const next = this.#ahead.get(this.#nextNumber);
+      this.#ahead.delete(this.#nextNumber);
+      this.#line(next);
+    }
+  }
+
+  // One of a session that is gone counts, and nobody gets it.
+  #line(made: PeerNotification | undefined): void {
+    this.#nextNumber = (this.#nextNumber + 1) | 0;
+    if (made !== undefined) this.#ordered.push(made);
   }
 
   #onChannelDown(sessionIndex: SessionIndex, word: number): void {

@@ -1,7 +1,6 @@
 // A session as its engine has it: the channels, what keeps them, and who holds them. Programs see
 // it as a Session.
 
-import { inspect } from 'node:util';
 import { withSignal } from '../base/abort.js';
 import {
   checkOneOf,
@@ -11,16 +10,17 @@ import {
   checkTime,
   TIMED_WAIT,
 } from '../base/argument.js';
-import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { SecretBytes } from '../base/secret-bytes.js';
+import { stacklessError } from '../base/stackless-error.js';
 import type { RegionDescriptor } from '../memory/region.js';
 import { readConnection, type SocketIdentity } from '../os/connection-counters.js';
 import type { Block, BlockColumns } from '../provider/block-columns.js';
+import type { Choice, DataPath, ProviderName } from '../provider/receipt.js';
 import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import { ControlKind } from '../wire/control-frame.js';
+import { type Agreement, ControlKind } from '../wire/control-frame.js';
 import { type BlockSpec, blockOf } from './block-spec.js';
 import type { ControlKeeper, SessionControl } from './control-keeper.js';
 import type { LentMemory } from './lent-memory.js';
@@ -36,10 +36,10 @@ import type {
   LookupOptions,
   PostOptions,
   Session,
-  SessionFacts,
   TransferRequest,
 } from './session.js';
-import { type SessionEventMap, SessionEvents } from './session-events.js';
+import { SessionEvents } from './session-events.js';
+import type { SessionSharing } from './session-sharing.js';
 import { nextSessionState, SessionState } from './session-state.js';
 import type { Transfer } from './transfer.js';
 
@@ -66,7 +66,19 @@ export interface SessionHost {
   drive<T>(promise: Promise<T>): Promise<T>;
 }
 
-export interface LiveFacts extends SessionFacts {
+/** What is fixed when the session is made; programs see most of it, by the names of `Session`. */
+export interface LiveFacts {
+  readonly role: 'server' | 'client';
+  readonly peerName: string;
+  readonly peerInstance: string;
+  /** Address of the peer's end of the control connection. */
+  readonly where: string;
+  readonly agreement: Agreement;
+  readonly choices: readonly Choice[];
+  readonly path: DataPath;
+  readonly pathReason: string;
+  readonly provider: ProviderName;
+  readonly providerReason: string;
   readonly index: number;
   /** Whether frames of its channels carry checks. */
   readonly isChecked: boolean;
@@ -78,8 +90,19 @@ export interface LiveFacts extends SessionFacts {
   readonly lanes: readonly number[];
 }
 
-export class LiveSession implements Session {
+/** What makes the parts that know their session. */
+export interface SessionMakers {
+  show(session: LiveSession): Session;
+  recover(session: LiveSession): Recovery;
+  keep(session: LiveSession): ControlKeeper;
+  match(session: LiveSession): MatchedCarrier<LiveSession> | undefined;
+}
+
+export class LiveSession {
   readonly facts: LiveFacts;
+  /** What programs are given in its place. */
+  readonly face: Session;
+  readonly sharing: SessionSharing;
   readonly events = new SessionEvents();
   readonly lookups: Lookups;
   readonly #host: SessionHost;
@@ -105,22 +128,18 @@ export class LiveSession implements Session {
   readonly #closed: Promise<void>;
   #resolveClosed: () => void = () => undefined;
 
-  constructor(
-    host: SessionHost,
-    facts: LiveFacts,
-    recover: (session: LiveSession) => Recovery,
-    keep: (session: LiveSession) => ControlKeeper,
-    match: (session: LiveSession) => MatchedCarrier<LiveSession> | undefined,
-  ) {
+  constructor(host: SessionHost, facts: LiveFacts, sharing: SessionSharing, make: SessionMakers) {
     this.#host = host;
     this.facts = facts;
+    this.sharing = sharing;
+    this.face = make.show(this);
     this.#closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
     this.lookups = new Lookups(this.#lookupHost(), host.answerMs);
-    this.recovery = recover(this);
-    this.keeper = keep(this);
-    this.matched = match(this);
+    this.recovery = make.recover(this);
+    this.keeper = make.keep(this);
+    this.matched = make.match(this);
   }
 
   #lookupHost(): LookupHost {
@@ -149,7 +168,7 @@ export class LiveSession implements Session {
     return await this.#host.drive(withSignal(found, signal, `lookup of ${JSON.stringify(name)}`));
   }
 
-  async reopen(options: ConnectWait = {}): Promise<Session> {
+  async reopen(options: ConnectWait = {}): Promise<LiveSession> {
     checkOptions('reopen', options, TIMED_WAIT);
     if (!this.isEnding()) {
       throw new TcpxError('ERR_USAGE_STATE', `reopen: the session with ${this.peer} is open`);
@@ -159,34 +178,6 @@ export class LiveSession implements Session {
       throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', text);
     }
     return await this.#host.drive(this.reconnect(options));
-  }
-
-  on<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): this {
-    this.events.on(event, listener);
-    return this;
-  }
-
-  once<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): this {
-    this.events.once(event, listener);
-    return this;
-  }
-
-  off<E extends keyof SessionEventMap>(event: E, listener: Listener<E>): this {
-    this.events.off(event, listener);
-    return this;
-  }
-
-  /** Closes it. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
-  }
-
-  /** A line: with whom, and how it stands. */
-  [inspect.custom](): string {
-    const { role, provider, agreement } = this.facts;
-    const { channels } = agreement;
-    const shape = `${channels} ${channels === 1 ? 'channel' : 'channels'} over ${provider}`;
-    return `Session { ${role} of ${this.peer}, ${this.#state}, ${shape} }`;
   }
 
   /** The control connection, as it is now. */
@@ -256,7 +247,8 @@ export class LiveSession implements Session {
     }
   }
 
-  notify(message: Uint8Array | string, options: MessageOptions = {}): Transfer {
+  notify(message: Uint8Array | string, options?: MessageOptions): Transfer {
+    if (options === undefined) return this.#host.postNotification(this, message);
     checkMessageOptions(options);
     const transfer = this.#host.postNotification(this, message);
     applyOptions(transfer, options, 0);
@@ -296,7 +288,10 @@ export class LiveSession implements Session {
   async close(): Promise<void> {
     this.stopReopening();
     this.sayGoodbye('closed by its owner');
-    this.#host.closeSession(this, new TcpxError('ERR_USAGE_STATE', `${this.peer}: session closed`));
+    this.#host.closeSession(
+      this,
+      stacklessError('ERR_USAGE_STATE', `${this.peer}: session closed`),
+    );
     await this.#host.drive(this.#closed);
   }
 
@@ -352,7 +347,6 @@ export class LiveSession implements Session {
 }
 
 type MessageOptions = Pick<PostOptions, 'deadlineMs' | 'signal'>;
-type Listener<E extends keyof SessionEventMap> = (...given: SessionEventMap[E]) => void;
 
 function rowsOf(blocks: Blocks, lent: LentMemory): readonly Block[] | BlockColumns {
   if (isColumns(blocks)) return blocks;
@@ -364,10 +358,4 @@ function isColumns(blocks: Blocks): blocks is BlockColumns {
   // Programs without types pass anything.
   const given: unknown = blocks;
   return typeof given === 'object' && given !== null && 'localOffsets' in given;
-}
-
-/** The same object: an engine makes no other sessions. */
-export function liveSession(session: Session): LiveSession {
-  assert(session instanceof LiveSession, 'a session comes from an engine');
-  return session;
 }

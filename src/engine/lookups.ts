@@ -2,7 +2,7 @@
 // connection is asked again; each ends with an answer, its time, or the session.
 
 import { TcpxError } from '../base/errors.js';
-import type { RegionDescriptor } from '../memory/region.js';
+import { hideKey, type RegionDescriptor } from '../memory/region.js';
 import type { ControlMessage, Found } from '../wire/control-frame.js';
 import { ControlKind } from '../wire/control-frame.js';
 import { parseRegion } from './region-text.js';
@@ -95,7 +95,7 @@ export class Lookups {
       return;
     }
     try {
-      pending.resolve(parseRegion(found.region, found.bytes));
+      pending.resolve(hideKey(parseRegion(found.region, found.bytes)));
     } catch (error) {
       pending.reject(error as TcpxError);
     }

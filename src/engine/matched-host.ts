@@ -36,7 +36,7 @@ export function matchedHost(
   return {
     regions: tcpx.regions,
     connect,
-    askAgain: () => sessions.askRedial(session, MATCH_INDEX, 0),
+    askAgain: (epoch) => sessions.askRedial(session, MATCH_INDEX, epoch),
     closeSession: (error: TcpxError) => sessions.close(session, error),
     after: (delayMs, act) => parts.after(delayMs, act),
     openSlot: (chunkCount) => table.allocateForeign(session.facts.index, chunkCount),
@@ -46,7 +46,7 @@ export function matchedHost(
       parts.onActivity();
     },
     deliver: (bytes) => {
-      parts.onNotification(new ReceivedNotification(session, bytes));
+      parts.onNotification(new ReceivedNotification(session.face, bytes));
       parts.onActivity();
     },
     notify: (bytes) => transfers.postNotification(session, bytes).done,

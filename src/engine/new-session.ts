@@ -3,15 +3,16 @@
 
 import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import type { SocketIdentity } from '../os/connection-counters.js';
-import type { DataPath } from '../provider/receipt.js';
-import type { ShmLink } from '../provider/tcp/shm/shm-file.js';
+import type { ShmLink } from '../provider/tcp/shm/shm-link.js';
 import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { Agreement } from '../wire/control-frame.js';
+import type { PeerTerms } from './choices.js';
 import type { SessionControl } from './control-keeper.js';
 import type { LiveSession } from './live-session.js';
 import type { ProviderChoice } from './provider-choice.js';
 import type { RedialOutcome } from './recovery-host.js';
 import type { ConnectWait } from './session.js';
+import type { SharingChoice } from './session-sharing.js';
 
 /** `isPatient` as at the first connect where it is not given. */
 export type Reconnect = (
@@ -28,8 +29,10 @@ export interface NewSession {
   readonly agreement: Agreement;
   readonly key: Uint8Array;
   readonly control: SessionControl;
-  readonly path: DataPath;
+  /** How far the peer is, and what that has changed. */
+  readonly terms: PeerTerms;
   readonly choice: ProviderChoice;
+  readonly sharing: SharingChoice;
   /** Whether frames of its channels carry checks. */
   readonly isChecked: boolean;
   /** The client's way to a match connection. */

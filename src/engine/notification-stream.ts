@@ -1,15 +1,19 @@
 // Notifications for a program that takes them with `for await`. One that does not keep up is told
 // so: what waits is bounded in number and bytes.
 
-import { AbortError, throwIfAborted } from '../base/abort.js';
+import { AbortError, onAbort, throwIfAborted } from '../base/abort.js';
 import { checkOptions, checkSignal } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
+import type { SettingValues } from '../base/settings.js';
 import type { PeerNotification } from './notification.js';
 
-const WAITING_MAX = 65_536;
-const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-
 type Result = IteratorResult<PeerNotification, undefined>;
+
+/** What may wait in one stream. */
+export interface StreamLimits {
+  readonly countMax: number;
+  readonly bytesMax: number;
+}
 
 interface Waiter {
   resolve(result: Result): void;
@@ -20,33 +24,44 @@ const END: Result = { done: true, value: undefined };
 
 /** The streams that a program has open: each gets every notification. */
 export class NotificationStreams {
+  readonly #limits: StreamLimits;
   readonly #open = new Set<NotificationStream>();
+
+  constructor(values: Pick<SettingValues, 'memory.streamMax' | 'memory.streamBytes'>) {
+    this.#limits = { countMax: values['memory.streamMax'], bytesMax: values['memory.streamBytes'] };
+  }
 
   open(options: { readonly signal?: AbortSignal }): NotificationStream {
     checkOptions('notifications', options, { signal: checkSignal });
     const { signal } = options;
     throwIfAborted(signal, 'notifications');
     const abort = (): void => {
-      if (signal !== undefined) stream.end(new AbortError('notifications: aborted', signal));
+      if (signal !== undefined)
+        endStream(stream, new AbortError('notifications: aborted by its signal', signal));
     };
-    const stream = new NotificationStream((ended) => {
+    const stream = new NotificationStream(this.#limits, (ended) => {
       this.#open.delete(ended);
-      signal?.removeEventListener('abort', abort);
+      release();
     });
     this.#open.add(stream);
-    signal?.addEventListener('abort', abort, { once: true });
+    const release = onAbort(signal, abort);
     return stream;
   }
 
   push(notification: PeerNotification): void {
-    for (const stream of this.#open) stream.push(notification);
+    for (const stream of this.#open) pushTo(stream, notification);
   }
 
   /** The engine ends. */
   end(): void {
-    for (const stream of this.#open) stream.end();
+    for (const stream of this.#open) endStream(stream);
   }
 }
+
+/** For the engine. */
+export let pushTo: (stream: NotificationStream, notification: PeerNotification) => void;
+/** For the engine. */
+export let endStream: (stream: NotificationStream, error?: Error) => void;
 
 /**
  * Notifications in the order in which they landed; see `Engine.notifications`.
@@ -54,6 +69,12 @@ export class NotificationStreams {
  * for await (const { session, text } of engine.notifications()) console.log(session.peer, text);
  */
 export class NotificationStream implements AsyncIterableIterator<PeerNotification, undefined> {
+  static {
+    pushTo = (stream, notification) => stream.#push(notification);
+    endStream = (stream, error) => stream.#end(error);
+  }
+
+  readonly #limits: StreamLimits;
   readonly #onEnd: (stream: NotificationStream) => void;
   readonly #waiting: PeerNotification[] = [];
   readonly #waiters: Waiter[] = [];
@@ -62,15 +83,12 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
   #error: Error | undefined;
 
   /** @internal */
-  constructor(onEnd: (stream: NotificationStream) => void) {
+  constructor(limits: StreamLimits, onEnd: (stream: NotificationStream) => void) {
+    this.#limits = limits;
     this.#onEnd = onEnd;
   }
 
-  /**
-   * Called by the engine.
-   * @internal
-   */
-  push(notification: PeerNotification): void {
+  #push(notification: PeerNotification): void {
     if (this.#isOver) return;
     const waiter = this.#waiters.shift();
     if (waiter !== undefined) {
@@ -79,18 +97,17 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
     }
     this.#waiting.push(notification);
     this.#waitingBytes += notification.bytes.length;
-    if (this.#waiting.length <= WAITING_MAX && this.#waitingBytes <= WAITING_BYTES_MAX) return;
+    const { countMax, bytesMax } = this.#limits;
+    if (this.#waiting.length <= countMax && this.#waitingBytes <= bytesMax) return;
+    const limit = this.#waiting.length > countMax ? 'memory.streamMax' : 'memory.streamBytes';
     const text =
       `${this.#waiting.length} notifications (${this.#waitingBytes} bytes) wait to be taken, ` +
-      `more than are kept; take them faster or use onNotification`;
-    this.end(new TcpxError('ERR_USAGE_STATE', text));
+      `more than ${limit} allows; take them faster or use onNotification`;
+    this.#end(new TcpxError('ERR_USAGE_STATE', text));
   }
 
-  /**
-   * Called by the engine: what waits is still given out, then the end, or the error.
-   * @internal
-   */
-  end(error?: Error): void {
+  // What waits is still given out, then the end, or the error.
+  #end(error?: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#error = error;
@@ -102,7 +119,7 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
   }
 
   /** The next one, now or when it comes. */
-  next(): Promise<Result> {
+  next(): Promise<IteratorResult<PeerNotification, undefined>> {
     const notification = this.#waiting.shift();
     if (notification !== undefined) {
       this.#waitingBytes -= notification.bytes.length;
@@ -114,9 +131,9 @@ export class NotificationStream implements AsyncIterableIterator<PeerNotificatio
   }
 
   /** `break` in the loop. */
-  return(): Promise<Result> {
+  return(): Promise<IteratorResult<PeerNotification, undefined>> {
     this.#waiting.length = 0;
-    this.end();
+    this.#end();
     return Promise.resolve(END);
   }
 

@@ -7,7 +7,8 @@ import { formatEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { ChannelIndex, Epoch } from '../base/quantity.js';
-import { createShm, isAnswered, type ShmLink, unlinkShm } from '../provider/tcp/shm/shm-file.js';
+import { ShmMailbox } from '../provider/tcp/shm/shm-handover.js';
+import type { ShmLink } from '../provider/tcp/shm/shm-link.js';
 import type {
   MatchConnection,
   MatchHandler,
@@ -15,15 +16,18 @@ import type {
 } from '../provider/tcpx/match-connection.js';
 import { CONTROL_INDEX, MATCH_INDEX, NONCE_BYTES } from '../wire/control-frame.js';
 import { attachOutcome } from './attaching.js';
+import type { PeerTerms } from './choices.js';
 import { controlWays, DialPlan } from './dial-plan.js';
 import { ClientGreeting, type ClientResult } from './greeting.js';
 import { attachChannel, converse, dialBy, refusePeer } from './handshake.js';
-import { checkTrusted, type Identity, pathOf } from './identity.js';
+import { checkTrusted, type Identity } from './identity.js';
 import type { LiveSession } from './live-session.js';
 import { type ChannelRoute, routeChannels, usableAddresses } from './nic-map.js';
 import type { PeerConnection, PeerNetwork } from './peer-network.js';
+import { tuneForPeer } from './peer-tuning.js';
 import type { RedialOutcome } from './recovery-host.js';
 import type { SessionTable } from './session-table.js';
+import { type AttachRole, attachProof } from './trust.js';
 
 export interface ConnectOptions {
   readonly network: PeerNetwork;
@@ -42,12 +46,37 @@ export interface ConnectOptions {
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
 }
 
+const ATTACHES_AT_ONCE = 4;
+const SHARE_ATTEMPTS = 3;
+
 /** An aborted attempt is told at once; what was begun ends behind it. */
 export async function connectPeer(options: ConnectOptions): Promise<LiveSession> {
   const { signal, host, port } = options;
   const what = `connect to ${formatEndpoint(host, port)}`;
   throwIfAborted(signal, what);
-  return await withSignal(attempt(options), signal, what);
+  return await withSignal(attemptOrByTcp(options), signal, what);
+}
+
+/** Where shared memory is a choice, the lack of it costs its speed, not the session. */
+async function attemptOrByTcp(options: ConnectOptions): Promise<LiveSession> {
+  const { identity, log, host, port, signal } = options;
+  try {
+    return await attempt(options);
+  } catch (error) {
+    if (identity.local !== 'auto' || !lacksMemory(error) || signal?.aborted === true) throw error;
+    const peer = formatEndpoint(host, port);
+    log.warn('no memory to share with a peer of this host: tcp instead', {
+      peer,
+      reason: error.message,
+    });
+    return await attempt({ ...options, identity: { ...identity, local: 'tcp' } });
+  }
+}
+
+/** Here, or as the peer has told. */
+function lacksMemory(error: unknown): error is TcpxError {
+  if (!isTcpxError(error)) return false;
+  return [error.code, error.facts['code']].includes('ERR_CAP_SHARED_MEMORY');
 }
 
 async function attempt(options: ConnectOptions): Promise<LiveSession> {
@@ -57,19 +86,17 @@ async function attempt(options: ConnectOptions): Promise<LiveSession> {
   const routes: ChannelRoute[] = [];
   try {
     const nonce = network.randomBytes(NONCE_BYTES);
-    const greeted = await converse(network, control, new ClientGreeting(identity, control, nonce));
+    // Nothing is nearer than this host, however busy it is.
+    const roundTripUs = control.isLoopback ? 0 : control.roundTripUs;
+    const { bufferBytes } = network;
+    const tuned = tuneForPeer(identity.wish, { roundTripUs, bufferBytes });
+    const self = { ...identity, wish: tuned.wish };
+    const greeted = await converse(network, control, new ClientGreeting(self, control, nonce));
     // Before the session exists: nothing is dialled that the server alone has named.
     routes.push(...routesOf(options, control, greeted));
-    session = createSession(options, control, greeted, routes);
-    for (const [channel, route] of routes.entries()) {
-      const dialled = await dialBy(
-        network,
-        DialPlan.channel(route, identity.timeoutMs),
-        options.port,
-      );
-      throwIfAborted(signal, 'connect');
-      await attach(options, session, dialled, { channel, epoch: 0, nic: route.nic });
-    }
+    const terms = { roundTripUs, reasons: tuned.reasons };
+    session = createSession(options, control, greeted, routes, terms);
+    await attachAll(options, session, routes);
     await readyPlugin(session, options.config);
     throwIfAborted(signal, 'connect');
     return session;
@@ -78,6 +105,54 @@ async function attempt(options: ConnectOptions): Promise<LiveSession> {
     if (session === undefined) endGreeting(control, error);
     else options.sessions.close(session, toTcpxError(error, 'ERR_SYS_CALL', 'connect'));
     throw error;
+  }
+}
+
+/** Some at a time: the server has room for few that have not proved themselves. */
+async function attachAll(
+  options: ConnectOptions,
+  session: LiveSession,
+  routes: readonly ChannelRoute[],
+): Promise<void> {
+  const left = routes.entries();
+  const stop = new AbortController();
+  const { signal } = options;
+  const signals = signal === undefined ? [stop.signal] : [signal, stop.signal];
+  const stoppable = { ...options, signal: AbortSignal.any(signals) };
+  const attachNext = async (): Promise<void> => {
+    for (const [channel, route] of left) await attachFirst(stoppable, session, route, channel);
+  };
+  try {
+    await Promise.all(Array.from({ length: ATTACHES_AT_ONCE }, attachNext));
+  } finally {
+    // Where one has failed there is no session: what others are about ends, and no more begin.
+    stop.abort();
+  }
+}
+
+/** A server that got no memory to the client may have had bad luck: it is asked again. */
+async function attachFirst(
+  options: ConnectOptions & { readonly signal: AbortSignal },
+  session: LiveSession,
+  route: ChannelRoute,
+  channel: ChannelIndex,
+): Promise<void> {
+  const { network, identity, port, signal } = options;
+  for (let attempt = 1; ; attempt++) {
+    const dialled = await dialBy(network, DialPlan.channel(route, identity.timeoutMs), port);
+    const close = (): void => dialled.close();
+    if (signal.aborted) close();
+    throwIfAborted(signal, 'connect');
+    signal.addEventListener('abort', close);
+    try {
+      await attach(options, session, dialled, { channel, epoch: 0, nic: route.nic });
+      return;
+    } catch (error) {
+      if (!isTcpxError(error) || error.facts['code'] !== 'ERR_CAP_SHARED_MEMORY') throw error;
+      if (attempt === SHARE_ATTEMPTS) throw error;
+    } finally {
+      signal.removeEventListener('abort', close);
+    }
   }
 }
 
@@ -123,8 +198,9 @@ function createSession(
   control: PeerConnection,
   greeted: ClientResult,
   routes: readonly ChannelRoute[],
+  terms: PeerTerms,
 ): LiveSession {
-  const { accept, peerName, peerGeneration, sessionKey, choice, isChecked } = greeted;
+  const { accept, peerName, peerGeneration, sessionKey, choice, sharing, isChecked } = greeted;
   const { peerHost } = control;
   const { channels, windowChunks, chunkBytes } = accept;
   return options.sessions.create({
@@ -135,8 +211,9 @@ function createSession(
     agreement: { channels, windowChunks, chunkBytes },
     key: sessionKey,
     control,
-    path: pathOf(options.identity),
+    terms,
     choice,
+    sharing,
     isChecked,
     connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
     reconnect: ({ timeoutMs, signal, isPatient = options.isPatient }) =>
@@ -240,32 +317,43 @@ async function attach(
   place: { readonly channel: ChannelIndex; readonly epoch: Epoch; readonly nic: string },
 ): Promise<void> {
   const { network } = options;
-  const { timeoutMs, isSharedMemory } = options.identity;
+  const { timeoutMs } = options.identity;
   const { channel, epoch } = place;
   const { id, key } = session.facts;
   const nonce = network.randomBytes(NONCE_BYTES);
+  const name = { sessionId: id, channelIndex: channel, epoch, nonce };
+  const prove = (role: AttachRole): Uint8Array => attachProof(key.reveal(), role, name);
+  const { isWanted } = session.sharing;
+  const mailbox = isWanted ? new ShmMailbox(nonce, prove('shared')) : undefined;
   let link: ShmLink | undefined;
   try {
     checkTrusted(options.identity, connection);
-    if (isSharedMemory) link = createShm(nonce);
-    const name = { sessionId: id, channelIndex: channel, epoch, nonce };
-    const answer = await attachChannel(network, connection, key.reveal(), name, timeoutMs);
-    if (link !== undefined) checkShared(connection, link, answer);
+    const { isShared } = await attachChannel(network, connection, key.reveal(), name, timeoutMs);
+    const taken = isShared ? mailbox?.take(prove('mapped')) : undefined;
+    link = sharedLink(session, connection, isShared, taken);
   } catch (error) {
     connection.close();
-    link?.unmap();
     throw error;
   } finally {
-    if (isSharedMemory) unlinkShm(nonce);
+    mailbox?.close();
   }
   options.sessions.addChannel(session, { ...connection.release(), ...place, link });
 }
 
-/** The server has said that it mapped the memory: its word must stand there too. */
-function checkShared(connection: PeerConnection, link: ShmLink, answer: Uint8Array): void {
-  if (isAnswered(link, answer)) return;
-  throw new TcpxError(
-    'ERR_CAP_SHARED_MEMORY',
-    `${connection.where}: the peer maps other memory: it is not on this host`,
-  );
+/** The memory of a connection whose server has said whether it sent some. */
+function sharedLink(
+  { sharing }: LiveSession,
+  { where }: PeerConnection,
+  isShared: boolean,
+  link: ShmLink | undefined,
+): ShmLink | undefined {
+  if (!isShared) return sharing.isWanted ? sharing.settle('the server sent none') : undefined;
+  // The server's end runs over it already: there is no other way for this connection.
+  if (link === undefined) throw noMemory(where);
+  return sharing.settle(link);
+}
+
+function noMemory(where: string): TcpxError {
+  const text = `${where}: the memory that the server sent has not come, or is not safe to map`;
+  return new TcpxError('ERR_CAP_SHARED_MEMORY', text, { facts: { peer: where } });
 }

@@ -24,6 +24,8 @@ export interface PeerConnection extends SessionControl, ConnectionFacts {
   readonly peerHost: string;
   /** What comes next, one of the three; nobody else waits meanwhile. */
   hear(untilUs: number): Promise<Heard>;
+  /** Of the kernel's messages to the peer and back so far; undefined where nobody knows. */
+  readonly roundTripUs: number | undefined;
   /** It will carry bulk data: options of the socket are set. */
   tune(): void;
   /** It is no control connection any more: whoever gets the descriptor owns it. */
@@ -38,8 +40,8 @@ export interface PeerListener {
 export interface PeerNetwork {
   nowUs(): number;
   sleepUntil(atUs: number): Promise<void>;
-  /** Calls `act` once; nobody waits for it. */
-  after(delayMs: number, act: () => void): void;
+  /** Calls `act` once; nobody waits for it. What it returns keeps it from acting. */
+  after(delayMs: number, act: () => void): () => void;
   /** Unguessable, except in a simulation. */
   randomBytes(count: number): Uint8Array;
   resolve(host: string): Promise<string[]>;
@@ -53,6 +55,8 @@ export interface PeerNetwork {
   nics(peerHost: string): LocalNic[];
   /** Throws where a NIC that was chosen is absent, or has no address at all. */
   assertNics(): void;
+  /** What the kernel lets one connection have in flight at most; undefined where nobody knows. */
+  readonly bufferBytes: number | undefined;
   /** The NIC that has this address; empty when none does. */
   nicOf(host: string): string;
 }

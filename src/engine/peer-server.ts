@@ -6,7 +6,7 @@ import { TcpxError, toTcpxError } from '../base/errors.js';
 import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import type { SocketAddress } from '../os/dial.js';
-import { openShm } from '../provider/tcp/shm/shm-file.js';
+import { shareMemory } from '../provider/tcp/shm/shm-handover.js';
 import type { MatchConnection, MatchHandler } from '../provider/tcpx/match-connection.js';
 import {
   CONTROL_INDEX,
@@ -20,7 +20,7 @@ import {
 import { ServerAttach } from './attaching.js';
 import { ServerGreeting } from './greeting.js';
 import { converse, refusePeer } from './handshake.js';
-import { checkTrusted, type Identity, pathOf } from './identity.js';
+import { checkTrusted, type Identity } from './identity.js';
 import type { LiveSession } from './live-session.js';
 import { Opening } from './opening.js';
 import type { PeerConnection, PeerListener, PeerNetwork } from './peer-network.js';
@@ -33,13 +33,12 @@ export interface PeerServerOptions {
   readonly identity: Identity;
   readonly sessions: SessionTable;
   readonly log: Log;
+  /** Connections that have not proved themselves; one more costs the oldest of the busiest host. */
+  readonly handshakesMax: number;
   /** Where the tcpx provider is open. */
   readonly openMatch: ((fd: number, handler: MatchHandler) => MatchConnection) | undefined;
   onSession(session: LiveSession): void;
 }
-
-/** Connections that have not proved themselves; one more costs the oldest of the busiest host. */
-export const HANDSHAKES_MAX = 256;
 
 export class PeerServer {
   readonly #options: PeerServerOptions;
@@ -74,7 +73,7 @@ export class PeerServer {
   }
 
   #onAccepted(connection: PeerConnection): void {
-    if (this.#handshakes.size >= HANDSHAKES_MAX) this.#makeRoom();
+    if (this.#handshakes.size >= this.#options.handshakesMax) this.#makeRoom();
     this.#handshakes.add(connection);
     this.#greet(connection)
       .catch((error: unknown) => {
@@ -99,7 +98,8 @@ export class PeerServer {
       if (others === undefined) held.set(host, [connection]);
       else others.push(connection);
     }
-    if (this.#handshakes.size < HANDSHAKES_MAX) return;
+    const { handshakesMax } = this.#options;
+    if (this.#handshakes.size < handshakesMax) return;
     const [busiest] = [...held.values()].sort((a, b) => b.length - a.length);
     const oldest = busiest?.[0];
     if (oldest === undefined) return;
@@ -108,7 +108,8 @@ export class PeerServer {
       oldest,
       new TcpxError(
         'ERR_WIRE_LIMIT',
-        `${oldest.where}: ${HANDSHAKES_MAX} handshakes wait, this one longest`,
+        `${oldest.where}: ${handshakesMax} handshakes wait, this one longest, ` +
+          'session.handshakesMax allows no more',
       ),
     );
   }
@@ -160,8 +161,10 @@ export class PeerServer {
       agreement: greeted.agreement,
       key: sessionKey,
       control: connection,
-      path: pathOf(identity),
+      // Within a host there is no distance, however busy it is.
+      terms: { roundTripUs: connection.isLoopback ? 0 : connection.roundTripUs },
       choice: greeted.choice,
+      sharing: greeted.sharing,
       isChecked: greeted.isChecked,
     });
     try {
@@ -188,12 +191,14 @@ export class PeerServer {
   async #expectChannels(session: LiveSession, connection: PeerConnection): Promise<void> {
     const { network, identity } = this.#options;
     const limitMs = identity.timeoutMs;
-    network.after(limitMs, () => {
+    const cancel = network.after(limitMs, () => {
       const text = `${session.peer}: channels not attached in ${limitMs} ms`;
       this.#endEarly(session, new TcpxError('ERR_PEER_TIMEOUT', text));
     });
     const heard = await connection.hear(network.nowUs() + limitMs * 1000);
     if (heard.kind === 'message') this.#endEarly(session, untimely(session.peer, heard.message));
+    // A timer that is left behind would hold the session for as long.
+    if (session.state !== SessionState.Attaching) cancel();
   }
 
   // Once the channels are there the session listens by itself.
@@ -229,9 +234,12 @@ export class PeerServer {
     do await sessions.makeRoom(session, channelIndex, epoch);
     while (!sessions.hasRoom(session, channelIndex, epoch));
     connection.tune();
-    const link = identity.isSharedMemory ? openShm(nonce, joining.answer) : undefined;
+    const { sharing } = session;
+    const link = sharing.isWanted
+      ? sharing.settle(shareMemory(nonce, joining.answer('shared'), joining.answer('mapped')))
+      : undefined;
     try {
-      connection.send(joining.admit());
+      connection.send(joining.admit(link === undefined ? 'attached' : 'shared'));
     } catch (error) {
       link?.unmap();
       throw error;

@@ -16,7 +16,7 @@ import type { Transfer } from './transfer.js';
 
 /** As it travels. */
 export function encodeMessage(message: Uint8Array | string): Uint8Array {
-  const bytes = typeof message === 'string' ? new TextEncoder().encode(message) : viewOf(message);
+  const bytes = bytesOf(message);
   if (bytes.length <= NOTIFICATION_BYTES_MAX) return bytes;
   throw new TcpxError(
     'ERR_USAGE_ARGUMENT',
@@ -25,12 +25,12 @@ export function encodeMessage(message: Uint8Array | string): Uint8Array {
 }
 
 // Programs without types pass anything.
-function viewOf(message: unknown): Uint8Array {
-  if (message instanceof Uint8Array) return message;
-  if (ArrayBuffer.isView(message)) {
+function bytesOf(message: unknown): Uint8Array {
+  if (ArrayBuffer.isView(message) && !(message instanceof Uint8Array)) {
     return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
   }
-  throw wrongArgument('a message', 'a text or bytes (Buffer, Uint8Array)', message);
+  checkMessage('a message', message);
+  return typeof message === 'string' ? new TextEncoder().encode(message) : message;
 }
 
 const WAIT = { deadlineMs: checkTime, signal: checkSignal };

@@ -1,10 +1,13 @@
 // A request that was prepared, how it goes, and what is in flight of it.
 
+import { inspect } from 'node:util';
 import { TcpxError } from '../base/errors.js';
+import { formatBytes, plural } from '../base/units.js';
 import type { Region } from '../memory/region.js';
 import type { CheckedBlocks } from '../provider/block-columns.js';
 import type { Carrier, DataOperation, Posted, Prepared } from '../provider/contract.js';
 import type { LiveSession } from './live-session.js';
+import type { TransferRequest } from './session.js';
 import type { Transfer } from './transfer.js';
 
 export type AnyCarrier = Carrier<LiveSession, Prepared>;
@@ -53,4 +56,17 @@ export function releaseRequest(request: PreparedRequest): void {
   request.isReleased = true;
   // Lanes may still look at it after a deadline: whoever settles the last post frees it.
   if (request.inFlight === 0) request.free();
+}
+
+/** Printed as a line, and as JSON without its blocks, which hold the keys of the peer's regions. */
+export function printRequest(request: TransferRequest): TransferRequest {
+  const { session, operation, blocks, chunkCount, path } = request;
+  const { peer } = session;
+  const { totalBytes: bytes, count } = blocks;
+  const what = `${operation} of ${formatBytes(bytes)} in ${plural(count, 'block')}`;
+  const json = { peer, operation, bytes, blocks: count, chunkCount, path };
+  Object.defineProperty(request, inspect.custom, {
+    value: () => `TransferRequest { ${what}, peer: ${peer} }`,
+  });
+  return Object.defineProperty(request, 'toJSON', { value: () => json });
 }

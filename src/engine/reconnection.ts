@@ -104,7 +104,7 @@ export class Reconnection {
         return;
       }
       this.#follow(session, next);
-      next.events.tell('reopen', next);
+      next.events.tell('reopen', next.face);
     } catch (error) {
       if (this.#lost !== session) return;
       this.#onFailed(session, connect, attempt, toTcpxError(error, 'ERR_SYS_CALL', 'reconnect'));

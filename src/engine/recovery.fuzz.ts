@@ -14,11 +14,13 @@ import {
   LOSS_SYSTEM,
 } from '../provider/tcp/lane/messages.js';
 import { encodeControlLost, encodeFence } from '../wire/fence-signal.js';
-import { FENCES_UNANSWERED_MAX, Recovery } from './recovery.js';
+import { Recovery } from './recovery.js';
 import type { RedialOutcome } from './recovery-host.js';
 
 const CHANNELS = 3;
-const LIMITS = { stallMs: 200, reconnectMs: 5000, progressMs: 3000, minRate: 65_536 };
+const FENCES_MAX = 128;
+const TIMES = { stallMs: 200, reconnectMs: 5000, progressMs: 3000, minRate: 65_536 };
+const LIMITS = { ...TIMES, fencesMax: FENCES_MAX };
 const OUTCOMES: readonly RedialOutcome[] = ['attached', 'attached', 'failed', 'refused', 'unknown'];
 
 /** The lanes and the peer of one session, as far as recovery can tell. */
@@ -108,7 +110,7 @@ class Model {
     this.nowUs += ms * 1000;
     this.timers.run(this.nowUs);
     for (let turn = 0; turn < 8; turn++) await Promise.resolve();
-    assert.ok(this.recovery.book.unanswered <= FENCES_UNANSWERED_MAX + 1);
+    assert.ok(this.recovery.book.unanswered <= FENCES_MAX + 1);
   }
 }
 

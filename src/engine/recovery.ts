@@ -26,12 +26,12 @@ import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
 export interface RecoveryLimits extends ProgressLimits {
   readonly stallMs: number;
+  /** A peer that attaches, drops and never says what landed keeps memory here for each time. */
+  readonly fencesMax: number;
 }
 
 /** Others get this long to stand still as well before one that does is given up. */
 const GRACE_MS = 60;
-/** A peer that attaches, drops and never says what landed keeps memory here for each time. */
-export const FENCES_UNANSWERED_MAX = 128;
 /**
  * A kernel ends the connections of a process that is gone; a proxy may do the same. A client that
  * lives dials again within this time.
@@ -130,8 +130,9 @@ export class Recovery {
     this.#host.tellChannel(channel, 'down');
     const { settle } = this.book.setDown(channel, epoch);
     if (settle === undefined) this.#fences.start(channel, epoch);
-    if (this.book.unanswered > FENCES_UNANSWERED_MAX) {
-      const rule = `${this.book.unanswered} fences are not answered`;
+    const { fencesMax } = this.#limits;
+    if (this.book.unanswered > fencesMax) {
+      const rule = `${fencesMax} fences are not answered, session.fencesMax allows no more`;
       this.#host.lose(new TcpxError('ERR_WIRE_LIMIT', `${this.#host.peer}: ${rule}`));
       return;
     }

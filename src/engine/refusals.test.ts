@@ -61,7 +61,7 @@ const CASES: readonly Case[] = [
     'ERR_PEER_EXPIRED',
     async (pair) => {
       const source = new Uint8Array(BYTES);
-      const region = pair.server.register(source, undefined, { expiresMs: 20 });
+      const region = pair.server.register(source, { expiresMs: 20 });
       await sleepMs(30);
       return { remote: region.descriptor };
     },
@@ -117,7 +117,7 @@ test('refusal: a region that expires is granted until then, and then renewed', a
   const memory = new Uint8Array(BYTES);
   const write = (remote: RegionDescriptor) =>
     pair.session.write([{ local, localOffset: 0, remote, remoteOffset: 0, bytes: BYTES }]).done;
-  const brief = pair.server.register(memory, undefined, { expiresMs: 400 });
+  const brief = pair.server.register(memory, { expiresMs: 400 });
   await write(brief.descriptor);
   assert.ok(memory.every((byte) => byte === 3));
   await sleepMs(450);
@@ -127,7 +127,7 @@ test('refusal: a region that expires is granted until then, and then renewed', a
     memory.every((byte) => byte === 0),
     'not a byte has landed',
   );
-  await write(pair.server.register(memory, undefined, { expiresMs: 60_000 }).descriptor);
+  await write(pair.server.register(memory, { expiresMs: 60_000 }).descriptor);
   assert.ok(memory.every((byte) => byte === 3));
   await pair.close();
 });

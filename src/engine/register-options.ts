@@ -1,7 +1,7 @@
 // How memory is registered: who may do what, under which name, for how long.
 
 import { checkFlag, checkOptions, checkRecord, checkText, checkTime } from '../base/argument.js';
-import type { RegionRights, RegionTerms } from '../memory/region.js';
+import type { RegionRights } from '../memory/region.js';
 
 /** What `Engine.register` takes beside the memory. */
 export interface RegisterOptions {
@@ -23,11 +23,6 @@ export function registerOptionsOf(given: RegisterOptions | RegionRights): Regist
   }
   checkOptions('register', given, KINDS);
   return given;
-}
-
-/** What may come as a third argument. */
-export function checkTerms(terms: RegionTerms): void {
-  checkOptions('register: terms', terms, { expiresMs: checkTime });
 }
 
 // Both are said: who leaves one out may have meant either.

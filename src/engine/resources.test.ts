@@ -4,11 +4,14 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { closeEngines, openEngine, openPair } from '../../test/support/engine-pair.js';
 import { withCode } from '../../test/support/expect-error.js';
 import { mappedBytes, openDescriptors } from '../../test/support/process-resources.js';
 import { answerRaw } from '../../test/support/raw-handshake.js';
-import { listenRaw } from '../../test/support/raw-peer.js';
+import { listenRaw, RawPeer } from '../../test/support/raw-peer.js';
+import { until } from '../../test/support/until.js';
 import { sleepMs } from '../base/clock.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import {
@@ -20,6 +23,7 @@ import {
   shutdownSocket,
 } from '../ffi/libc/socket.js';
 import { ControlChannel } from './control-channel.js';
+import type { Session } from './session.js';
 
 after(closeEngines);
 
@@ -67,6 +71,27 @@ for (const progress of ['caller', 'lanes'] as const) {
   });
 }
 
+test('resources: a session that has ended is not held until its handshake would have', async () => {
+  const seen: WeakRef<Session>[] = [];
+  const onSession = (session: Session): void => void seen.push(new WeakRef(session));
+  const server = await openEngine({ 'session.handshakeTimeoutMs': 60_000 }, { onSession });
+  const client = await openEngine();
+  const port = server.listen({ host: '127.0.0.1', port: 0 });
+  for (let round = 0; round < 20; round++) await (await client.connect('127.0.0.1', port)).close();
+  while (server.sessions.length > 0) await sleepMs(1);
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const held = (): number => seen.filter((one) => one.deref() !== undefined).length;
+  for (let tries = 0; tries < 100 && held() > 2; tries++) {
+    // Whoever looks at a weak reference holds it for the rest of the turn.
+    await sleepMs(10);
+    collect();
+  }
+  // The last ones may still be named somewhere on the way.
+  assert.ok(seen.length === 20 && held() <= 2, `${held()} of ${seen.length} sessions are held`);
+  await Promise.all([client.close(), server.close()]);
+});
+
 test('resources: 1,000 registrations, and again in the same slots', async () => {
   const engine = await openEngine({ 'lane.progress': 'caller', 'memory.regionsMax': 1000 });
   const memory = new Uint8Array(1000);
@@ -96,6 +121,28 @@ test('resources: connections that are reset before they are accepted leave nothi
   await engine.drive(sleepMs(50));
   assert.equal(openDescriptors(), before);
   await engine.close();
+});
+
+/** What is unmapped when 100 connections that have said nothing are gone, by spares. */
+async function unmappedBytes(spareControls: number): Promise<number> {
+  const engine = await openEngine({ 'memory.spareControls': spareControls });
+  const port = engine.listen({ host: '127.0.0.1', port: 0 });
+  const descriptors = openDescriptors();
+  const peers: RawPeer[] = [];
+  for (let count = 0; count < 100; count++) peers.push(await RawPeer.connect(port));
+  await until('all are accepted', 20_000, () => openDescriptors() >= descriptors + 200);
+  const bytes = foreignBytes();
+  for (const peer of peers) peer.close();
+  await until('all are gone', 20_000, () => openDescriptors() <= descriptors);
+  const unmapped = bytes - foreignBytes();
+  await engine.close();
+  return unmapped;
+}
+
+test('resources: buffers of connections are kept up to memory.spareControls, no more', async () => {
+  const [without, withAll] = [await unmappedBytes(0), await unmappedBytes(1000)];
+  // 72 KiB each.
+  assert.ok(without - withAll > 5 << 20, `${without} without spares, ${withAll} with them`);
 });
 
 test('resources: a server with a nonsense data address costs no descriptor', async () => {

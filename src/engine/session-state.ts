@@ -12,6 +12,7 @@ export const SessionState = {
   /** Every lane has let go; the index may be reused. */
   Closed: 'closed',
 } as const;
+/** Where a session is on its way: `attaching`, `ready`, `closing`, `closed`. */
 export type SessionState = (typeof SessionState)[keyof typeof SessionState];
 
 const NEXT: Readonly<Record<SessionState, readonly SessionState[]>> = {

@@ -4,11 +4,13 @@ import type { Clock } from '../base/clock.js';
 import type { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { Timers } from '../base/timers.js';
+import type { Choice } from '../provider/receipt.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { TransferMoves } from '../provider/tcp/transfer-moves.js';
 import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
-import type { ControlMessage, Lookup } from '../wire/control-frame.js';
+import type { Agreement, ControlMessage, Lookup } from '../wire/control-frame.js';
+import type { PeerTerms } from './choices.js';
 import type { ControlLimits } from './control-keeper.js';
 import type { LiveSession, SessionHost } from './live-session.js';
 import type { RecoveryLimits } from './recovery.js';
@@ -41,6 +43,8 @@ export interface SessionTableOptions {
   readonly transfers: SessionTransfers;
   /** Where the tcpx provider is open. */
   readonly openMatched?: OpenMatched | undefined;
+  /** What a session runs with, and why; without, nothing is said of it. */
+  readonly choicesOf?: (agreement: Agreement, terms: PeerTerms) => readonly Choice[];
   /** Where callers drive: keeps data moving until the promise settles. */
   drive<T>(promise: Promise<T>): Promise<T>;
   /** Whether the process stays for the sake of a session. */
@@ -48,6 +52,8 @@ export interface SessionTableOptions {
   readonly sessionsMax: number;
   /** What the reads of all peers may take; no limit without. */
   readonly readsBytesMax?: number;
+  /** What all sessions with peers of this host may share with them; no limit without. */
+  readonly sharedBytesMax?: number;
   readonly nicCount: number;
   readonly log: Log;
   readonly timers: Timers;

@@ -15,6 +15,7 @@ import {
   COMMAND_LOOK,
 } from '../provider/tcp/lane/messages.js';
 import { laneOfChannel } from '../provider/tcp/lane-placement.js';
+import { LINK_WORDS } from '../provider/tcp/shm/shm-link.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
 import { LiveSession, type SessionHost } from './live-session.js';
@@ -22,7 +23,9 @@ import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
 import { Recovery } from './recovery.js';
 import type { RecoveryHost } from './recovery-host.js';
+import { SessionFace } from './session-face.js';
 import { SessionIndex } from './session-index.js';
+import { besidePlugin, SessionSharing, SharedBudget } from './session-sharing.js';
 import {
   type SessionTableOptions,
   type SessionTransfers,
@@ -30,18 +33,22 @@ import {
   toldOf,
 } from './session-surroundings.js';
 
+const NO_LINK: readonly number[] = new Array<number>(LINK_WORDS).fill(0);
+
 export class SessionTable {
   readonly #options: SessionTableOptions;
   readonly #clock: Clock;
   readonly #closeConnection: (fd: number) => void;
   readonly #broken: LimitedLog;
   readonly #index: SessionIndex<LiveSession>;
+  readonly #shared: SharedBudget;
   readonly #transfers: SessionTransfers;
   readonly #host: SessionHost;
 
   constructor(options: SessionTableOptions) {
     this.#options = options;
     this.#index = new SessionIndex(options.sessionsMax);
+    this.#shared = new SharedBudget(options.sharedBytesMax ?? Number.POSITIVE_INFINITY);
     this.#clock = options.clock ?? systemClock;
     this.#broken = new LimitedLog(options.log, this.#clock);
     this.#closeConnection = options.closeConnection ?? closeSocket;
@@ -82,8 +89,23 @@ export class SessionTable {
     const index = this.#index.freeIndex();
     // The peer may be the one that wants it.
     if (options.isChecked) loadCrc32();
-    const { lanes, nicCount, readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
-    checkReadsBudget(options.agreement, this.#index.readsBytes, readsBytesMax);
+    const { readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
+    const { sharing: agreed, ...terms } = options;
+    const { agreement, choice, control } = terms;
+    checkReadsBudget(agreement, this.#index.readsBytes, readsBytesMax);
+    const wanted = choice.provider === 'tcpx' ? besidePlugin(agreed) : agreed;
+    const sharing = new SessionSharing(control.where, wanted, agreement.channels, this.#shared);
+    try {
+      return this.#make(index, terms, sharing);
+    } catch (error) {
+      // There is no session that would give it back at its end.
+      sharing.end();
+      throw error;
+    }
+  }
+
+  #make(index: number, options: Omit<NewSession, 'sharing'>, sharing: SessionSharing): LiveSession {
+    const { lanes, nicCount } = this.#options;
     const {
       control,
       peerGeneration,
@@ -92,8 +114,10 @@ export class SessionTable {
       connectMatch,
       choice,
       reconnect,
+      terms,
       ...given
     } = options;
+    const { where } = control;
     const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
       laneOfChannel(index, channel, lanes.count, nicCount),
     );
@@ -101,20 +125,26 @@ export class SessionTable {
       ...given,
       provider: choice.provider,
       providerReason: choice.reason,
+      choices: this.#options.choicesOf?.(given.agreement, terms) ?? [],
       key: new SecretBytes(options.key),
       index,
       peerInstance: Buffer.from(peerGeneration).toString('hex'),
-      where: control.where,
+      where,
+      get path() {
+        return sharing.path;
+      },
+      get pathReason() {
+        return sharing.reason;
+      },
       nics: channelLanes.map(() => ''),
       lanes: [...new Set(channelLanes)],
     };
-    const session = new LiveSession(
-      this.#host,
-      facts,
-      (made) => this.#recoveryOf(made, channelLanes, redial),
-      (made) => this.#keeperOf(made, control, attachControl),
-      (made) => this.#matchedOf(made, connectMatch),
-    );
+    const session = new LiveSession(this.#host, facts, sharing, {
+      show: (made) => new SessionFace(made),
+      recover: (made) => this.#recoveryOf(made, channelLanes, redial),
+      keep: (made) => this.#keeperOf(made, control, attachControl),
+      match: (made) => this.#matchedOf(made, connectMatch),
+    });
     session.reconnect = reconnect;
     session.holders = facts.lanes.length + (session.matched === undefined ? 0 : 1);
     this.#index.add(session);
@@ -170,7 +200,7 @@ export class SessionTable {
         attach: attach === undefined ? undefined : (epoch) => attach(session, epoch),
         postSignal: (bytes) => this.#postSignal(session, bytes),
         onRedial: (channel, epoch) => {
-          if (channel === MATCH_INDEX) session.matched?.epochs.onAgain();
+          if (channel === MATCH_INDEX) session.matched?.epochs.onAgain(epoch);
           else recovery.onRedialAsked(channel, epoch);
         },
         onLookup: (lookup) => this.#options.answerLookup(lookup),
@@ -256,7 +286,7 @@ export class SessionTable {
     nics[channel] = link === undefined ? nic : 'shm';
     session.sockets[channel] = socket;
     const { windowChunks, chunkBytes, channels } = agreement;
-    const place = link?.toWords() ?? [0, 0, 0];
+    const place = link?.toWords() ?? NO_LINK;
     const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
     words.push(isChecked ? 1 : 0, ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
@@ -273,6 +303,8 @@ export class SessionTable {
       peer: session.peer,
       channels: session.facts.agreement.channels,
       chunkBytes: session.facts.agreement.chunkBytes,
+      path: session.facts.path,
+      reason: session.facts.pathReason,
     });
     session.keeper.watch();
   }
@@ -358,6 +390,7 @@ export class SessionTable {
     session.holders--;
     if (session.holders > 0) return;
     this.#index.remove(session);
+    session.sharing.end();
     this.#transfers.abandonSession(session);
     session.setClosed();
   }

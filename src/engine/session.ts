@@ -5,9 +5,8 @@ import type { RegionDescriptor } from '../memory/region.js';
 import type { ConnectionCounters } from '../os/connection-counters.js';
 import type { BlockColumns, CheckedBlocks } from '../provider/block-columns.js';
 import type { SourceEvent } from '../provider/contract.js';
-import type { DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
+import type { Choice, DataPath, ProviderName, TransferPath } from '../provider/receipt.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
-import type { Agreement } from '../wire/control-frame.js';
 import type { BlockSpec } from './block-spec.js';
 import type { SessionEventMap } from './session-events.js';
 import type { SessionState } from './session-state.js';
@@ -68,28 +67,6 @@ export interface TransferRequest {
   release(): void;
 }
 
-/** What is fixed when the session is made. */
-export interface SessionFacts {
-  /** Which end this is: the one that was called, or the one that calls. */
-  readonly role: 'server' | 'client';
-  /** How the peer calls itself. */
-  readonly peerName: string;
-  /** 16 hexadecimal digits that the peer chose when it started: tells it from a successor. */
-  readonly peerInstance: string;
-  /** Address of the control connection. */
-  readonly where: string;
-  /** Channels, window and chunk that both ends agreed on. */
-  readonly agreement: Agreement;
-  /** How bytes go over lanes. */
-  readonly path: DataPath;
-  /** Interface per channel; empty where routing decides, `shm` where none is used. */
-  readonly nics: readonly string[];
-  /** What carries memory that it can reach. */
-  readonly provider: ProviderName;
-  /** Why data goes over tcp, or over tcpx. */
-  readonly providerReason: string;
-}
-
 /** What the kernel counted on the connection of a channel. */
 export interface ChannelCounters extends ConnectionCounters {
   /** Number of the channel within its session, from 0. */
@@ -110,10 +87,34 @@ export interface ChannelCounters extends ConnectionCounters {
  * ```
  */
 export interface Session {
-  /** Names, agreed settings and addresses of both ends. */
-  readonly facts: SessionFacts;
-  /** Name and address, for people. */
+  /** Name and address of the peer, for people: `decode-0 (10.0.0.7:20000)`. */
   readonly peer: string;
+  /** How the peer calls itself. */
+  readonly peerName: string;
+  /** Where the peer’s end of the control connection is: `host:port`, or `[v6]:port`. */
+  readonly peerAddress: string;
+  /** 16 hexadecimal digits that the peer chose when it started: tells it from a successor. */
+  readonly peerInstance: string;
+  /** Which end this is: the one that was called, or the one that calls. */
+  readonly role: 'server' | 'client';
+  /** Data connections that both ends agreed on. */
+  readonly channels: number;
+  /** Largest piece that a transfer is cut into, in bytes; agreed on. */
+  readonly chunkBytes: number;
+  /** Pieces that one channel may have unconfirmed; agreed on. */
+  readonly windowChunks: number;
+  /** Interface of each channel now; empty where routing decides, `shm` where none is used. */
+  readonly nics: readonly string[];
+  /** What carries memory that it can reach. */
+  readonly provider: ProviderName;
+  /** Why data goes over tcp, or over tcpx. */
+  readonly providerReason: string;
+  /** How bytes go that no plugin carries: over TCP, or through memory that both ends share. */
+  readonly path: DataPath;
+  /** Why so: settings, hosts, or what kept two processes of one host from sharing memory. */
+  readonly pathReason: string;
+  /** The settings that it runs with, each with who or what chose it. */
+  readonly choices: readonly Choice[];
   /** Where it is on its way from `attaching` to `closed`. */
   readonly state: SessionState;
   /** Whether transfers may be posted. */

@@ -6,7 +6,8 @@ import { breakAlone, silenceControl } from '../../test/support/connection-accide
 import { closeEngines, KeptLog, openEngine } from '../../test/support/engine-pair.js';
 import { until } from '../../test/support/until.js';
 import { sleepMs } from '../base/clock.js';
-import { type LiveSession, liveSession } from './live-session.js';
+import type { LiveSession } from './live-session.js';
+import { liveSession } from './session-face.js';
 
 after(closeEngines);
 
@@ -39,7 +40,7 @@ async function openBoth() {
 
 test('control: silent while idle, noticed by the kernels and attached anew', async () => {
   const { atClient, atServer, logs, close } = await openBoth();
-  silenceControl(atClient, atServer);
+  silenceControl(atClient.face, atServer.face);
   await until(
     'both have a new one',
     NOTICED_MS,
@@ -60,7 +61,7 @@ test('control: silent while transfers run, none of them suffers', async () => {
   const target = new Uint8Array(server.allocate(bytes).buffer);
   const remote = server.register(target).descriptor;
   const block = { local, localOffset: 0, remote, remoteOffset: 0, bytes };
-  silenceControl(atClient, atServer);
+  silenceControl(atClient.face, atServer.face);
   let count = 0;
   for (; !logs.client.has(BACK) || !logs.server.has(BACK); count++) {
     assert.ok(count < 1e5, 'it comes back while transfers run');
@@ -84,7 +85,7 @@ test('control: a thread that is busy for seconds at both ends is no reason for a
 
 test('control: an idle client notices that its server has lost every connection', async () => {
   const { atClient, atServer, logs, heard, close } = await openBoth();
-  await breakAlone(atServer, atClient, async () => {
+  await breakAlone(atServer.face, atClient.face, async () => {
     await until(
       'the server knows',
       NOTICED_MS,

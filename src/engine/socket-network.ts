@@ -11,10 +11,11 @@ import { LimitedLog } from '../base/limited-log.js';
 import type { Log } from '../base/log.js';
 import { type CongestionChoice, congestionHere } from '../os/congestion.js';
 import type { ControlSet } from '../os/control-set.js';
-import { closeSocket, dial, resolveHost, type SocketAddress } from '../os/dial.js';
+import { closeSocket, dial, resolveHost, resolveHostNow, type SocketAddress } from '../os/dial.js';
 import { Listener } from '../os/listener.js';
 import { assertNic, type NicFamily, nicAddress } from '../os/nic-address.js';
 import { nicNetworks, PREFIXES } from '../os/nic-networks.js';
+import { kernelFlightBytes } from '../os/socket-buffers.js';
 import { ControlChannel } from './control-channel.js';
 import { refusePeer } from './handshake.js';
 import type { ChannelRoute, LocalNic } from './nic-map.js';
@@ -33,6 +34,7 @@ export class SocketNetwork implements PeerNetwork {
   readonly #log: Log;
   readonly #wants: LimitedLog;
   readonly #congestion: CongestionChoice;
+  readonly bufferBytes = kernelFlightBytes();
   #nicNames: ReadonlyMap<string, string> = new Map();
   #nicNamesUs = Number.NEGATIVE_INFINITY;
 
@@ -52,8 +54,9 @@ export class SocketNetwork implements PeerNetwork {
     return sleepMs(Math.max(0, atUs - systemClock.nowUs()) / 1000);
   }
 
-  after(delayMs: number, act: () => void): void {
-    setTimeout(act, delayMs).unref();
+  after(delayMs: number, act: () => void): () => void {
+    const timer = setTimeout(act, delayMs).unref();
+    return () => clearTimeout(timer);
   }
 
   randomBytes(count: number): Uint8Array {
@@ -86,8 +89,9 @@ export class SocketNetwork implements PeerNetwork {
   }
 
   listen(address: SocketAddress, onAccepted: (connection: PeerConnection) => void): PeerListener {
+    const { host, port } = address;
     return new Listener(this.#set, {
-      address,
+      address: { host: resolveHostNow(host), port },
       congestion: this.#congestion.begin,
       onAccepted: (fd) => this.#onAccepted(fd, onAccepted),
       onRefused: (fd) => this.#onRefused(fd),

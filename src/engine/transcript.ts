@@ -2,7 +2,13 @@
 // between them can change a name, an offer, a setting or an address unseen. Pure.
 
 import { createHmac } from 'node:crypto';
-import { ControlKind, encodeControl, type MessageOf, PROOF_BYTES } from '../wire/control-frame.js';
+import {
+  ControlKind,
+  encodeControl,
+  type MessageOf,
+  PROOF_BYTES,
+  proofOffset,
+} from '../wire/control-frame.js';
 import { isSameProof, PROOF_LABEL } from './trust.js';
 
 /** The steps that carry a proof, and the words that tell their proofs apart. */
@@ -28,33 +34,40 @@ export class Transcript {
 
   /** The message with its proof, as it is to be sent. */
   sign<K extends ProvedKind>(message: Omit<MessageOf<K>, 'proof'> & { kind: K }): MessageOf<K> {
-    const proof = this.#proofOf({ ...message, proof: NO_PROOF } as unknown as MessageOf<K>);
-    const signed = { ...message, proof } as unknown as MessageOf<K>;
-    this.#frames.push(encodeControl(signed));
-    return signed;
+    const bytes = encodeControl({ ...message, proof: NO_PROOF } as unknown as MessageOf<K>);
+    const proof = this.#proofOf(message.kind, bytes);
+    bytes.set(proof, proofOffset(message.kind, bytes.length));
+    this.#frames.push(bytes);
+    return { ...message, proof } as unknown as MessageOf<K>;
   }
 
   /** Whether the sender knows the secret, and has heard and said the same as this end. */
   isProved(message: MessageOf<ProvedKind>): boolean {
-    const expected = this.#proofOf(message);
-    this.#frames.push(encodeControl(message));
+    const bytes = encodeControl(message);
+    const expected = this.#proofOf(message.kind, bytes);
+    this.#frames.push(bytes);
     return isSameProof(message.proof, expected);
   }
 
   /** The key of the session, once everything was said. It is never sent. */
   sessionKey(): Uint8Array {
-    return this.#hmac('session');
+    return this.#hmac('session').digest();
   }
 
   // Its own proof counts as zeros: it cannot cover itself.
-  #proofOf(message: MessageOf<ProvedKind>): Uint8Array {
-    return this.#hmac(ROLES[message.kind], encodeControl({ ...message, proof: NO_PROOF }));
+  #proofOf(kind: ProvedKind, bytes: Uint8Array): Uint8Array {
+    const at = proofOffset(kind, bytes.length);
+    return this.#hmac(ROLES[kind])
+      .update(bytes.subarray(0, at))
+      .update(NO_PROOF)
+      .update(bytes.subarray(at + PROOF_BYTES))
+      .digest();
   }
 
-  #hmac(role: string, last: Uint8Array = new Uint8Array(0)): Uint8Array {
+  #hmac(role: string): ReturnType<typeof createHmac> {
     const hmac = createHmac('sha256', this.#secret).update(`${PROOF_LABEL} ${role}`);
     for (const frame of this.#frames) hmac.update(frame);
-    return hmac.update(last).digest();
+    return hmac;
   }
 }
 

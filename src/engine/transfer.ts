@@ -1,14 +1,14 @@
 // One post of a request, as its owner sees it: polled, awaited, waited for, cancelled.
 
 import { inspect } from 'node:util';
-import { AbortError } from '../base/abort.js';
+import { AbortError, onAbort } from '../base/abort.js';
 import { checkGivenTime, wrongArgument } from '../base/argument.js';
 import { type ErrorCode, TcpxError } from '../base/errors.js';
-import { FAIL_CANCELLED, FAIL_DEADLINE, failureOf } from '../base/failure.js';
+import { FAIL_CANCELLED, FAIL_CHANNEL, FAIL_DEADLINE, failureOf } from '../base/failure.js';
 import type { Generation, TransferSlot } from '../base/quantity.js';
 import { formatBytes } from '../base/units.js';
 import type { Outcome } from '../provider/contract.js';
-import type { ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
+import type { Choice, ProviderName, Receipt, TransferPath } from '../provider/receipt.js';
 
 /** `active` until the last byte has landed or the transfer has failed. */
 export type TransferStatus = 'active' | 'done' | 'failed';
@@ -43,8 +43,11 @@ export interface TransferFacts {
   readonly trust: string;
   readonly postedUs: number;
   readonly path: TransferPath;
+  readonly pathReason: string;
   readonly provider: ProviderName;
   readonly providerReason: string;
+  /** Of its session. */
+  readonly choices: readonly Choice[];
 }
 
 /** How far a transfer has come. */
@@ -57,6 +60,11 @@ export interface TransferProgress {
   /** Bytes that were posted. */
   readonly bytes: number;
 }
+
+/** What was posted, and when: for the engine. */
+export let factsOf: (transfer: Transfer) => TransferFacts;
+/** Ends a transfer: for the engine, once. */
+export let settle: (transfer: Transfer, outcome: Outcome) => void;
 
 /**
  * One post of a request, from its start to its receipt or its error. Await it to have it done:
@@ -71,11 +79,12 @@ export interface TransferProgress {
  * const receipt = await transfer;
  */
 export class Transfer implements PromiseLike<Receipt> {
-  /**
-   * What was posted, and when.
-   * @internal
-   */
-  readonly facts: TransferFacts;
+  static {
+    factsOf = (transfer) => transfer.#facts;
+    settle = (transfer, outcome) => transfer.#settle(outcome);
+  }
+
+  readonly #facts: TransferFacts;
   readonly #host: TransferHost;
   #outcome: Outcome | undefined;
   #finishedUs = 0;
@@ -89,13 +98,12 @@ export class Transfer implements PromiseLike<Receipt> {
   #deadlineUs = Number.POSITIVE_INFINITY;
   #cancelDeadline: (() => void) | undefined;
   #releaseSignal: (() => void) | undefined;
-  #isCancelled = false;
   #signal: AbortSignal | undefined;
 
   /** @internal */
   constructor(host: TransferHost, facts: TransferFacts) {
     this.#host = host;
-    this.facts = facts;
+    this.#facts = facts;
   }
 
   /** Looks once; where callers drive, this moves data. */
@@ -153,7 +161,7 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** How many of its bytes the peer has confirmed by now; grows while it is active. */
   progress(): TransferProgress {
-    const { slot, generation, bytes } = this.facts;
+    const { slot, generation, bytes } = this.#facts;
     const isActive = this.#outcome === undefined;
     const bytesConfirmed = isActive
       ? this.#host.confirmedBytes(slot, generation)
@@ -196,7 +204,7 @@ export class Transfer implements PromiseLike<Receipt> {
     while (this.poll() === 'active') {
       const leftMs = (endUs - this.#host.nowUs()) / 1000;
       if (leftMs <= 0) break;
-      this.#host.block(this.facts.slot, leftMs);
+      this.#host.block(this.#facts.slot, leftMs);
     }
     return this.poll();
   }
@@ -204,26 +212,35 @@ export class Transfer implements PromiseLike<Receipt> {
   /** Asks the lanes to give up what they have not sent; `done` rejects once no byte moves. */
   cancel(): void {
     if (this.#outcome !== undefined) return;
-    this.#isCancelled = true;
-    this.#host.requestCancel(this.facts.slot, this.facts.generation);
+    this.#host.requestCancel(this.#facts.slot, this.#facts.generation);
   }
 
   /** Cancels when the signal is aborted; lets go of the signal when the transfer has ended. */
   cancelOn(signal: AbortSignal): void {
     if (!(signal instanceof AbortSignal)) throw wrongArgument('cancelOn', 'an AbortSignal', signal);
-    this.#signal = signal;
-    if (signal.aborted) {
+    if (this.#outcome !== undefined) return;
+    const abort = (): void => {
+      this.#signal ??= signal;
       this.cancel();
+    };
+    if (signal.aborted) {
+      abort();
       return;
     }
-    const abort = (): void => this.cancel();
-    signal.addEventListener('abort', abort, { once: true });
-    this.#releaseSignal = () => signal.removeEventListener('abort', abort);
+    const before = this.#releaseSignal;
+    const release = onAbort(signal, abort);
+    this.#releaseSignal = () => {
+      before?.();
+      release();
+    };
   }
 
-  /** Fails by itself after this time. */
+  /** Fails by itself after this time, in ms from now; replaces an earlier deadline. */
   setDeadline(deadlineMs: number): void {
     checkGivenTime('setDeadline: deadlineMs', deadlineMs);
+    if (this.#outcome !== undefined) return;
+    // The last one counts.
+    this.#cancelDeadline?.();
     this.#deadlineUs = this.#host.nowUs() + deadlineMs * 1000;
     this.#cancelDeadline = this.#host.after(deadlineMs, () => {
       // It may have ended in time, and nobody has looked.
@@ -235,19 +252,19 @@ export class Transfer implements PromiseLike<Receipt> {
   // The owner waits no longer. Peers do: the memory is free when they have confirmed, or are gone.
   #expire(): void {
     if (this.#outcome !== undefined) return;
-    const { slot, generation } = this.facts;
+    const { slot, generation } = this.#facts;
     const seen = this.#host.giveUp(slot, generation);
-    const failure = this.#isCancelled ? FAIL_CANCELLED : FAIL_DEADLINE;
     // Where callers drive, somebody has to.
     void this.released;
-    this.#end({ ...seen, failure, isCancelled: false, sessionError: undefined });
+    // Whether it was cancelled or not: a cancel is a fence, and this one does not stand yet.
+    this.#end({ ...seen, failure: FAIL_DEADLINE, isCancelled: false, sessionError: undefined });
     // Behind the end: a carrier that has sent nothing yet settles at once, as cancelled.
     this.#host.requestCancel(slot, generation);
   }
 
   /** What is known so far; after the end, what became of it. */
   receipt(): Receipt {
-    const { facts } = this;
+    const facts = this.#facts;
     const channels = this.#outcome?.channels ?? [];
     const stages = this.#outcome?.stages;
     const plugin = this.#outcome?.plugin;
@@ -256,6 +273,7 @@ export class Transfer implements PromiseLike<Receipt> {
       provider: facts.provider,
       providerReason: facts.providerReason,
       path: facts.path,
+      pathReason: facts.pathReason,
       trust: facts.trust,
       operation: facts.operation,
       bytes: facts.bytes,
@@ -264,6 +282,7 @@ export class Transfer implements PromiseLike<Receipt> {
       retries: this.#outcome?.retries ?? 0,
       damaged: this.#outcome?.damaged ?? 0,
       channels,
+      choices: this.#choices,
       durationUs: (this.#finishedUs || this.#host.nowUs()) - facts.postedUs,
     };
     if (stages !== undefined) receipt.stages = stages;
@@ -271,11 +290,12 @@ export class Transfer implements PromiseLike<Receipt> {
     return receipt;
   }
 
-  /**
-   * Called by the engine, once.
-   * @internal
-   */
-  settle(outcome: Outcome): void {
+  get #choices(): readonly Choice[] {
+    const own = this.#outcome?.choices;
+    return own === undefined ? this.#facts.choices : [...this.#facts.choices, ...own];
+  }
+
+  #settle(outcome: Outcome): void {
     if (this.#outcome === undefined) this.#end(outcome);
     // What was confirmed after the deadline counts in the receipt, and changes nothing else.
     else this.#outcome = outcome;
@@ -301,12 +321,12 @@ export class Transfer implements PromiseLike<Receipt> {
 
   /** A line: what it is and how it stands. */
   [inspect.custom](): string {
-    const { operation, bytes, peer } = this.facts;
+    const { operation, bytes, peer } = this.#facts;
     return `Transfer { ${operation} of ${formatBytes(bytes)}, ${this.status}, peer: ${peer} }`;
   }
 
   #failureError(outcome: Outcome): TcpxError {
-    const { operation, bytes, peer, slot, generation } = this.facts;
+    const { operation, bytes, peer, slot, generation } = this.#facts;
     const confirmed = this.receipt().bytesConfirmed;
     const direction = operation === 'read' ? 'from' : 'to';
     const what = `${operation} of ${formatBytes(bytes)} ${direction} ${peer}`;
@@ -322,20 +342,30 @@ export class Transfer implements PromiseLike<Receipt> {
     const message = `${what}: ${reason.join(': ')}${where} (${formatBytes(confirmed)} confirmed)`;
     const own = { transfer: `${slot}.${generation}`, peer, bytes, bytesConfirmed: confirmed };
     const facts = { ...error?.facts, ...own };
-    if (code === 'ERR_XFER_CANCELLED' && this.#signal?.aborted === true) {
+    if (this.#signal?.aborted === true && ABORTED.includes(code)) {
       return new AbortError(message, this.#signal, code, facts);
     }
     return new TcpxError(code, message, cause === undefined ? { facts } : { facts, cause });
   }
 
   // What a carrier says of a post that was given up is what it waited for.
-  #failureOf({ failure, error, isCancelled }: Outcome): { code: ErrorCode; text: string } {
+  #failureOf(outcome: Outcome): { code: ErrorCode; text: string } {
+    const { failure, error, isCancelled, sessionError } = outcome;
     if (failure === FAIL_DEADLINE) return failureOf(FAIL_DEADLINE);
+    // A cancel is a fence, and one who is lost confirms none.
+    if (sessionError !== undefined) return failureOf(FAIL_CHANNEL);
     const wasCancelled = isCancelled === true || failure === FAIL_CANCELLED;
     if (wasCancelled) return failureOf(FAIL_CANCELLED);
     return error === undefined ? failureOf(failure) : { code: error.code, text: '' };
   }
 }
+
+/** How a transfer ends whose program has aborted it: fenced, or not yet, or never. */
+const ABORTED: readonly ErrorCode[] = [
+  'ERR_XFER_CANCELLED',
+  'ERR_XFER_DEADLINE',
+  'ERR_XFER_FAILED',
+];
 
 function describe(error: TcpxError): string {
   return `${error.code}: ${error.message}`;

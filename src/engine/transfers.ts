@@ -28,12 +28,13 @@ import {
   type AnyCarrier,
   type InFlight,
   type PreparedRequest,
+  printRequest,
   type Route,
   releaseRequest,
 } from './prepared-request.js';
 import type { ProgressLimits } from './progress-watch.js';
 import type { PostOptions, TransferRequest } from './session.js';
-import { Transfer, type TransferFacts, type TransferHost } from './transfer.js';
+import { factsOf, settle, Transfer, type TransferFacts, type TransferHost } from './transfer.js';
 import { type WatchedWork, WorkWatch } from './work-watch.js';
 
 export interface TransfersOptions {
@@ -61,7 +62,10 @@ export interface TransfersOptions {
 }
 
 /** What a post itself knows of its transfer. */
-type PostFacts = Omit<TransferFacts, 'slot' | 'generation' | 'peer' | 'trust' | 'postedUs'>;
+type PostFacts = Omit<
+  TransferFacts,
+  'slot' | 'generation' | 'pathReason' | 'peer' | 'trust' | 'postedUs' | 'choices'
+>;
 
 const NO_OPTIONS: PostOptions = {};
 const NO_REGIONS: readonly Region[] = [];
@@ -139,15 +143,15 @@ export class Transfers implements TransferHost {
       isReleased: false,
       free,
     };
-    return {
-      session,
+    return printRequest({
+      session: session.face,
       operation,
       blocks: checked,
       chunkCount: prepared.chunkCount,
       path: prepared.path,
       post: (options = NO_OPTIONS) => this.#post(request, options),
       release: () => releaseRequest(request),
-    };
+    });
   }
 
   lend(): LentMemory {
@@ -210,11 +214,14 @@ export class Transfers implements TransferHost {
       path: facts.path,
       provider: facts.provider,
       providerReason: facts.providerReason,
+      pathReason: session.facts.pathReason,
       peer: session.peer,
+      choices: session.facts.choices,
       trust: this.#options.trustName,
       postedUs: this.nowUs(),
     });
-    if (isLost) transfer.settle({ failure: FAIL_CHANNEL, ...NOTHING, sessionError: session.error });
+    if (isLost)
+      settle(transfer, { failure: FAIL_CHANNEL, ...NOTHING, sessionError: session.error });
     return transfer;
   }
 
@@ -225,7 +232,7 @@ export class Transfers implements TransferHost {
     locals: readonly Region[],
     request: PreparedRequest | undefined,
   ): InFlight {
-    const { slot, generation, bytes, chunks, path } = transfer.facts;
+    const { slot, generation, bytes, chunks, path } = factsOf(transfer);
     // Field by field: copying an object of common ones costs microseconds at every post.
     const posted: InFlight = {
       session,
@@ -308,7 +315,7 @@ export class Transfers implements TransferHost {
       if (entry.isAwaited) request.awaited--;
       if (request.isReleased && request.inFlight === 0) request.free();
     }
-    entry.transfer.settle(outcome);
+    settle(entry.transfer, outcome);
   }
 
   /** The lanes of this session are gone: nothing of it will finish by itself. */

@@ -86,9 +86,12 @@ function checkSecretFile(path: string, fd: number): void {
   if (size > SECRET_FILE_BYTES_MAX) refuse(`${size} bytes, at most ${SECRET_FILE_BYTES_MAX}`);
 }
 
+/** The last two of a channel over shared memory: in the mail, and in the memory. */
+export type AttachRole = 'attach' | 'attached' | 'shared' | 'mapped';
+
 export function attachProof(
   sessionKey: Uint8Array,
-  role: 'attach' | 'attached',
+  role: AttachRole,
   attach: { sessionId: number; channelIndex: number; epoch: number; nonce: Uint8Array },
 ): Uint8Array {
   return createHmac('sha256', sessionKey)

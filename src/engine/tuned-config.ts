@@ -4,6 +4,9 @@ import { availableParallelism } from 'node:os';
 import { type Config, withAuto } from '../base/config.js';
 import { splitNics } from '../base/interface-list.js';
 import { CONGESTION_AUTO, congestionHere, kernelCongestion } from '../os/congestion.js';
+import type { Choice } from '../provider/receipt.js';
+import type { Agreement } from '../wire/control-frame.js';
+import { choicesOf, type PeerTerms } from './choices.js';
 import { tune } from './tuning.js';
 
 export function tunedHere(config: Config): Config {
@@ -12,6 +15,15 @@ export function tunedHere(config: Config): Config {
   if (config.values['socket.congestion'] !== CONGESTION_AUTO) return tuned;
   const { reason } = congestionHere(CONGESTION_AUTO);
   return withAuto(tuned, 'socket.congestion', CONGESTION_AUTO, reason);
+}
+
+/** Says of each session what it runs with, and why. */
+export function choiceMaker(config: Config) {
+  const { begin, far, reason } = congestionHere(config.values['socket.congestion']);
+  const kernel = kernelCongestion();
+  const congestion = { near: begin || kernel, far: far || begin || kernel, reason };
+  return (agreement: Agreement, terms: PeerTerms): readonly Choice[] =>
+    choicesOf(config, agreement, terms, congestion);
 }
 
 /** The congestion control that a near peer gets, by its name in the kernel. */

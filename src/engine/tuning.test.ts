@@ -42,8 +42,8 @@ test('tuning: a table of hosts', () => {
 });
 
 test('tuning: each choice says why, and is nobody’s firm wish', () => {
-  assert.deepEqual(chosen({}, 16).why, ['auto: 16 CPUs', 'auto: one for each of 8 lanes']);
-  assert.deepEqual(chosen({}, 2, 4).why, ['auto: 2 CPUs', 'auto: one for each of 4 NICs']);
+  assert.deepEqual(chosen({}, 16).why, ['auto: 16 CPUs', 'auto: one for each lane: 8']);
+  assert.deepEqual(chosen({}, 2, 4).why, ['auto: 2 CPUs', 'auto: one for each NIC: 4']);
   assert.deepEqual(chosen({ 'lane.count': 2 }, 4).why[0], 'option');
   const tuned = tune(loadConfig({}), { cpus: 16, nics: 0 });
   assert.equal(isByHand(tuned, 'flow.channels'), false);
@@ -58,6 +58,6 @@ test('tuning: `auto` is the word for it, and the secret stays out of sight', () 
   assert.equal(tuned.values['flow.channels'], 8);
   assert.equal(tuned.values['trust.secret'], 'a secret, long');
   assert.doesNotMatch(JSON.stringify(tuned), /a secret/);
-  const refused = { flags: { 'flow.windowChunks': 'auto' } };
-  assert.throws(() => loadConfig(refused), /flow\.windowChunks: "auto"/);
+  const refused = { flags: { 'session.stallMs': 'auto' } };
+  assert.throws(() => loadConfig(refused), /session\.stallMs: "auto"/);
 });

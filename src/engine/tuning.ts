@@ -2,6 +2,7 @@
 // same values, and each value says why.
 
 import { type Config, withAuto } from '../base/config.js';
+import type { SettingName } from '../base/settings.js';
 
 export interface TuningFacts {
   /** CPUs that this process may run on. */
@@ -11,17 +12,21 @@ export interface TuningFacts {
 }
 
 interface Chosen {
-  readonly value: number;
+  readonly value: number | string;
   readonly reason: string;
 }
+
+type ChosenCount = Chosen & { readonly value: number };
 
 /** A lane keeps a core busy, and so does whatever fills or reads the memory that it moves. */
 const CPUS_PER_LANE = 2;
 /** Eight lanes saturate memory of a 16-core host; more of them cost CPU and gain nothing there. */
 const LANES_MAX = 8;
 const CHANNELS_MAX = 16;
+const PEER_REASON = 'to peers nearer than some milliseconds; more to far ones';
+const WAY_REASON = 'by splice, or by copy for sizes where a session finds that 7 % faster';
 
-function chooseLanes(config: Config, { cpus, nics }: TuningFacts): Chosen {
+function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
   if (config.values['lane.progress'] === 'caller') {
     return { value: 1, reason: 'the caller drives one lane' };
   }
@@ -32,9 +37,9 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): Chosen {
   return { value: byCpus, reason: here };
 }
 
-function chooseChannels(lanes: number, { nics }: TuningFacts): Chosen {
-  if (nics > 0) return { value: channelsOfNics(nics), reason: `one for each of ${nics} NICs` };
-  return { value: Math.min(CHANNELS_MAX, lanes), reason: `one for each of ${lanes} lanes` };
+function chooseChannels(lanes: number, { nics }: TuningFacts): ChosenCount {
+  if (nics > 0) return { value: channelsOfNics(nics), reason: `one for each NIC: ${nics}` };
+  return { value: Math.min(CHANNELS_MAX, lanes), reason: `one for each lane: ${lanes}` };
 }
 
 /** So many, where NICs are named and nobody asks for a number. */
@@ -42,10 +47,28 @@ export function channelsOfNics(nics: number): number {
   return Math.min(CHANNELS_MAX, nics);
 }
 
+/** One CPU alone cannot look out for what it has to do itself. */
+function chooseSpin(config: Config, { cpus }: TuningFacts): ChosenCount {
+  if (cpus < 2) return { value: 0, reason: 'one CPU: whoever looks holds up what it waits for' };
+  const value = config.values['lane.spinUs'];
+  return { value, reason: 'at most; less where nothing comes within that time' };
+}
+
 /** What was set by hand stays; what was not has a value for this host and `auto` as its origin. */
 export function tune(config: Config, facts: TuningFacts): Config {
   const lanes = chooseLanes(config, facts);
   const tuned = withAuto(config, 'lane.count', lanes.value, lanes.reason);
   const channels = chooseChannels(tuned.values['lane.count'], facts);
-  return withAuto(tuned, 'flow.channels', channels.value, channels.reason);
+  const spin = chooseSpin(config, facts);
+  const { values } = config;
+  const chosen: readonly (readonly [SettingName, Chosen])[] = [
+    ['flow.channels', channels],
+    ['lane.spinUs', spin],
+    ['flow.chunkBytes', { value: values['flow.chunkBytes'], reason: PEER_REASON }],
+    ['flow.windowChunks', { value: values['flow.windowChunks'], reason: PEER_REASON }],
+    ['socket.sendBy', { value: values['socket.sendBy'], reason: WAY_REASON }],
+  ];
+  let all = tuned;
+  for (const [name, { value, reason }] of chosen) all = withAuto(all, name, value, reason);
+  return all;
 }

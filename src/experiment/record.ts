@@ -4,7 +4,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { at } from '../base/assert.js';
-import { TcpxError, toTcpxError } from '../base/errors.js';
+import { TcpxError } from '../base/errors.js';
+import { fileReason } from '../base/file-reason.js';
 import { hideSecrets, safeWords } from '../diag/bundle/safe-variables.js';
 import { saveDocument } from '../host/irq/journal.js';
 import type { IrqPlan } from '../host/irq/plan.js';
@@ -121,7 +122,8 @@ export function loadRecord(folder: string): ExperimentRecord {
     // checked: below, by schema
     document = JSON.parse(readFileSync(path, 'utf8')) as Partial<ExperimentRecord>;
   } catch (error) {
-    throw toTcpxError(error, 'ERR_USAGE_ARGUMENT', `experiment ${path}`);
+    const text = `experiment ${path}: ${fileReason(error)}`;
+    throw new TcpxError('ERR_USAGE_ARGUMENT', text, { cause: error });
   }
   const isWhole = Array.isArray(document.runs) && Array.isArray(document.plan?.arms);
   if (document.schema === EXPERIMENT_SCHEMA && isWhole) {

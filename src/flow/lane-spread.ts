@@ -6,29 +6,49 @@
 import { assert, at } from '../base/assert.js';
 
 const LANE_BYTES = 2 * 1024 * 1024;
-/** Every so many transfers of a size are a trial, at first and later. */
+/** A trial comes after so many transfers of a size, at first and later. */
 // Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
-const TRIAL_TURNS = 7;
-const SETTLED_TRIAL_TURNS = 31;
+const TRIAL_TURNS = 15;
+const SETTLED_TRIAL_TURNS = 93;
 const SETTLED_AFTER_TURNS = 128;
-/** Trials that a number of lanes needs before it can win. */
-const SAMPLES_MIN = 2;
+/**
+ * Transfers of a trial. The first does not count: its lanes have slept, and their connections begin
+ * small. Nor do those with which a size begins.
+ */
+const TRIAL_RUN = 3;
+const COLD_TURNS = 4;
+/** Usual transfers that are timed after a trial, before it is judged. */
+const AFTER_RUN = 3;
 /** More lanes cost CPU: they must be faster by this, fewer may be as slow as this. */
 const GAIN_OF_MORE = 0.93;
 const LOSS_OF_FEWER = 1.02;
 /** A neighbour that was slower by this is tried once in so many trials: the link may change. */
 const HOPELESS = 1.25;
 const HOPELESS_TRIALS = 8;
-const SMOOTHING = 1 / 4;
-/** A pause of somebody else's doing counts for no more than this. */
-const OUTLIER = 2;
+/** Of usual transfers the newest count, by their median: no pause moves it. */
+const USED_MAX = 5;
+/** Of each number of lanes the newest trials count. */
+const RATIOS_MAX = 3;
+
+/** Times of a byte: of what was tried, and of usual transfers just before and just after. */
+interface Trial {
+  readonly lanes: number;
+  readonly before: number;
+  readonly tried: number[];
+  readonly after: number[];
+  left: number;
+  isCold: boolean;
+}
 
 interface SizeClass {
-  /** Lanes in use, and the mean time of a byte with each number of lanes that was tried. */
+  /** Lanes in use, and the times of a byte of the newest transfers with them. */
   current: number;
-  readonly meanUs: number[];
-  readonly samples: number[];
+  used: number[];
+  /** By number of lanes: what trials took of the time with those in use. */
+  ratios: (number[] | undefined)[];
   turns: number;
+  trial: Trial | undefined;
+  reason: string;
 }
 
 export class LaneSpread {
@@ -50,11 +70,18 @@ export class LaneSpread {
     const period = isSettled ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
     // Lanes may have gone since.
     const current = Math.min(size.current, lanes);
+    if (size.trial !== undefined && size.trial.left > 0) {
+      size.trial.left--;
+      return Math.min(most, size.trial.lanes);
+    }
     if (size.turns % period !== 0) return Math.min(most, current);
-    const trial = size.turns / period;
-    const tried = neighbour(current, trial % 2 === 0, lanes);
-    const isDue = !isHopeless(size, tried) || Math.floor(trial / 2) % HOPELESS_TRIALS === 0;
-    return Math.min(most, isDue ? tried : current);
+    const turn = size.turns / period;
+    const tried = Math.min(most, neighbour(current, turn % 2 === 0, lanes));
+    const isDue = !isHopeless(size, tried) || Math.floor(turn / 2) % HOPELESS_TRIALS === 0;
+    const isOther = tried !== Math.min(most, current) && size.used.length > 0;
+    if (!isDue || !isOther) return Math.min(most, current);
+    size.trial = trialOf(tried, middle(size.used));
+    return tried;
   }
 
   /** Lanes that the next transfer of so many bytes gets, unless it is a trial. */
@@ -62,14 +89,25 @@ export class LaneSpread {
     return Math.min(lanes, this.#classOf(bytes, lanes).current);
   }
 
+  /** Why a transfer of so many bytes has that many. */
+  reasonFor(bytes: number, lanes: number): string {
+    return this.#classOf(bytes, lanes).reason;
+  }
+
   onDone(bytes: number, durationUs: number, lanes: number): void {
     const size = this.#classes[Math.floor(Math.log2(bytes))];
-    if (size === undefined || lanes === 0) return;
-    const sample = durationUs / bytes;
-    const known = size.meanUs[lanes] ?? sample;
-    size.meanUs[lanes] = known + (Math.min(sample, OUTLIER * known) - known) * SMOOTHING;
-    size.samples[lanes] = (size.samples[lanes] ?? 0) + 1;
-    if (isBetter(size, lanes)) size.current = lanes;
+    if (size === undefined || lanes === 0 || size.turns <= COLD_TURNS) return;
+    const { trial } = size;
+    const time = durationUs / bytes;
+    if (lanes === size.current) {
+      size.used.push(time);
+      if (size.used.length > USED_MAX) size.used.shift();
+      if (trial?.tried.length === TRIAL_RUN - 1) trial.after.push(time);
+    } else if (lanes === trial?.lanes) {
+      if (!trial.isCold) trial.tried.push(time);
+      trial.isCold = false;
+    }
+    if (trial?.after.length === AFTER_RUN) judge(size, trial);
   }
 
   #classOf(bytes: number, lanes: number): SizeClass {
@@ -77,8 +115,31 @@ export class LaneSpread {
     const known = this.#classes[index];
     if (known !== undefined) return known;
     const worth = Math.max(1, Math.min(lanes, Math.floor(bytes / this.#laneBytes)));
-    const fresh = { current: worth, meanUs: [], samples: [], turns: 0 };
+    const reason = `auto: to begin with, ${worth} of ${lanes} for this size`;
+    const fresh = { current: worth, used: [], ratios: [], turns: 0, trial: undefined, reason };
     this.#classes[index] = fresh;
+    return fresh;
+  }
+}
+
+/**
+ * What a session has learnt, by what moves: each direction has another bottleneck, and GPU memory
+ * that is staged yet another. What pays for the one says nothing about the others.
+ */
+export class LaneSpreads {
+  readonly #laneBytes: number | undefined;
+  readonly #spreads = new Map<string, LaneSpread>();
+
+  constructor(laneBytes: number | undefined) {
+    this.#laneBytes = laneBytes;
+  }
+
+  of(operation: 'write' | 'read', isStaged: boolean): LaneSpread {
+    const kind = `${operation} ${isStaged}`;
+    const known = this.#spreads.get(kind);
+    if (known !== undefined) return known;
+    const fresh = new LaneSpread(this.#laneBytes);
+    this.#spreads.set(kind, fresh);
     return fresh;
   }
 }
@@ -90,18 +151,35 @@ function neighbour(lanes: number, isUp: boolean, most: number): number {
   return Math.min(most, lanes * 2);
 }
 
-function isHopeless({ current, meanUs, samples }: SizeClass, lanes: number): boolean {
-  const [tried, used] = [meanUs[lanes], meanUs[current]];
-  if (tried === undefined || used === undefined) return false;
-  return (samples[lanes] ?? 0) >= SAMPLES_MIN && tried > used * HOPELESS;
+function trialOf(lanes: number, before: number): Trial {
+  return { lanes, before, tried: [], after: [], left: TRIAL_RUN - 1, isCold: true };
 }
 
-function isBetter({ current, meanUs, samples }: SizeClass, lanes: number): boolean {
-  if (lanes === current) return false;
-  const [tried, used] = [meanUs[lanes], meanUs[current]];
-  if (tried === undefined || used === undefined) return false;
-  if ((samples[lanes] ?? 0) < SAMPLES_MIN || (samples[current] ?? 0) < SAMPLES_MIN) return false;
-  return tried < used * (lanes > current ? GAIN_OF_MORE : LOSS_OF_FEWER);
+function isHopeless({ ratios }: SizeClass, lanes: number): boolean {
+  const known = ratios[lanes];
+  return known !== undefined && middle(known) > HOPELESS;
+}
+
+// A trial is held against usual transfers on both sides of it, and the faster side counts: while
+// code is compiled and clocks rise, whatever comes later is faster, and was called better. Of two
+// that were tried the slower counts: a single good one decides nothing.
+function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
+  size.trial = undefined;
+  const ratios = (size.ratios[lanes] ??= []);
+  ratios.push(middle(tried) / Math.min(before, middle(after)));
+  if (ratios.length > RATIOS_MAX) ratios.shift();
+  if (middle(ratios) >= (lanes > size.current ? GAIN_OF_MORE : LOSS_OF_FEWER)) return;
+  size.reason = `auto: ${lanes} were better by the byte than ${size.current} before`;
+  size.current = lanes;
+  // What was found out was relative to the lanes before.
+  size.used = [];
+  size.ratios = [];
+}
+
+/** The median; of two in the middle the greater. */
+function middle(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  return at(sorted, Math.floor(sorted.length / 2));
 }
 
 /** Transfers of fewer bytes are a moment's work: a lane that is awake takes a few of them. */

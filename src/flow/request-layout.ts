@@ -14,7 +14,7 @@ export const REQUEST_ENTRY_BYTES = CHUNK_BLOCK.bytes;
 export const ENTRY_WORDS = REQUEST_ENTRY_BYTES / 4;
 export const ENTRY_FLOATS = REQUEST_ENTRY_BYTES / 8;
 
-// Uint32 words, but for those of a pair and the skip of a chunk, which are Float64.
+// Uint32 words, but for those of a pair, and left and skip of a chunk, which are Float64.
 export const REMOTE_SLOT = fieldIndex(REMOTE_BLOCK, 'slot');
 export const REMOTE_GENERATION = fieldIndex(REMOTE_BLOCK, 'generation');
 export const REMOTE_KEY = fieldIndex(REMOTE_BLOCK, 'key');
@@ -29,6 +29,7 @@ export const CHUNK_FIRST_PAIR = fieldIndex(CHUNK_BLOCK, 'firstPair');
 export const CHUNK_PAIR_COUNT = fieldIndex(CHUNK_BLOCK, 'pairCount');
 export const CHUNK_BYTES = fieldIndex(CHUNK_BLOCK, 'bytes');
 export const CHUNK_REMOTE_INDEX = fieldIndex(CHUNK_BLOCK, 'remoteIndex');
+export const CHUNK_LEFT = fieldIndex(CHUNK_BLOCK, 'left');
 export const CHUNK_SKIP = fieldIndex(CHUNK_BLOCK, 'skip');
 
 export interface RequestShape {

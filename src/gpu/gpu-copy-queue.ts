@@ -30,14 +30,17 @@ import { COPY_DONE, COPY_FAILED, COPY_PENDING, type CopyQueue } from './staging-
 
 /** Enough warps to fill PCIe; the rest of the GPU stays with whoever computes there. */
 const GRID_BLOCKS_MAX = 64;
-/** A batch of so few and short blocks goes to the copy engine, and a block alone on its way in. */
+/** A batch of so few blocks goes to the copy engine, if they are short, or long on average. */
 const COPIES_MAX = 16;
-const COPY_BYTES_MAX = 64 * 1024;
+const SHORT_BYTES_MAX = 64 * 1024;
+const LONG_BYTES_MIN = 128 * 1024;
 /**
  * A batch that has as much is launched before another chunk joins it: its chunks are sent, or
- * acknowledged, when all of it is copied, and sixteen of them would keep the socket waiting.
+ * acknowledged, when all of it is copied, and sixteen of them would keep the socket waiting. The
+ * copy engine gains nothing from more than a chunk in a batch.
  */
 const BATCH_BYTES = 2 * 1024 * 1024;
+const LONG_BATCH_BYTES = 512 * 1024;
 /** Looks at the flag between two questions to the driver whether the stream has failed. */
 const POLLS_PER_QUERY = 4096;
 const STUCK_MS = 10_000;
@@ -104,7 +107,7 @@ export class GpuCopyQueue implements CopyQueue {
   }
 
   begin(blockCount: number): number {
-    if (this.bytes >= BATCH_BYTES) this.start();
+    if (this.bytes >= (this.isOfLongBlocks() ? LONG_BATCH_BYTES : BATCH_BYTES)) this.start();
     if (this.first + this.count + blockCount > this.entriesMax) {
       this.start();
       this.first = 0;
@@ -207,12 +210,16 @@ export class GpuCopyQueue implements CopyQueue {
     this.fail(cudaError(context.driver, result, 'cuLaunchKernel', this.subject));
   }
 
-  // The copy engine needs no turn among the kernels of others. In bulk its calls cost the lane more
-  // time than one launch for many chunks does.
+  // The copy engine needs no turn among the kernels of others, in this process or another one.
+  // A call for each of many blocks would cost the lane more time than one launch for all.
   private isForCopyEngine(): boolean {
     if (!this.hasCopyEngine || this.count > COPIES_MAX) return false;
     if (this.count === 1 && this.direction === 'scatter') return true;
-    return this.longestBytes <= COPY_BYTES_MAX;
+    return this.longestBytes <= SHORT_BYTES_MAX || this.isOfLongBlocks();
+  }
+
+  private isOfLongBlocks(): boolean {
+    return this.hasCopyEngine && this.bytes >= this.count * LONG_BYTES_MIN && this.count > 0;
   }
 
   private copyBatch(sequence: number): void {

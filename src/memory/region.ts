@@ -6,6 +6,7 @@ import { inspect, types } from 'node:util';
 import { wrongArgument } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
+import { formatBytes } from '../base/units.js';
 import { addressOf } from '../ffi/libc/library.js';
 import {
   REGION_DEVICE,
@@ -79,12 +80,13 @@ export function sliceRegion<R extends { readonly bytes: number }>(
   from = 0,
   to = wholeOf(region),
 ): RegionSlice<R> {
+  const whole = wholeOf(region);
   if (!Number.isSafeInteger(from)) throw wrongArgument('slice: from', 'a whole number', from);
   if (!Number.isSafeInteger(to)) throw wrongArgument('slice: to', 'a whole number', to);
-  if (from < 0 || to <= from || to > region.bytes) {
+  if (from < 0 || to <= from || to > whole) {
     throw new TcpxError(
       'ERR_USAGE_ARGUMENT',
-      `slice: ${from} to ${to} is not inside a region of ${region.bytes} bytes`,
+      `slice: ${from} to ${to} is not inside a region of ${whole} bytes`,
     );
   }
   return { region, offset: from, bytes: to - from };
@@ -129,6 +131,18 @@ export interface Region {
 export function hideKey(descriptor: RegionDescriptor): RegionDescriptor {
   const shown = { ...descriptor, key: '[hidden]' };
   return Object.defineProperty(descriptor, inspect.custom, { value: () => shown });
+}
+
+// Neither the key nor the contents: a program that wants to send it takes its descriptor.
+function printBriefly(region: Region): void {
+  const { id, generation, bytes, device, rights } = region;
+  const names = ['read', 'write'].filter((name) => rights[name as keyof RegionRights]);
+  const may = names.length === 0 ? 'no rights' : names.join(' and ');
+  const where = device === undefined ? '' : ` of GPU ${device}`;
+  const line = `Region { ${id}, ${formatBytes(bytes)}${where}, ${may} }`;
+  const shown = { id, generation, bytes, device, rights };
+  Object.defineProperty(region, inspect.custom, { value: () => line });
+  Object.defineProperty(region, 'toJSON', { value: () => shown });
 }
 
 const GENERATION_MAX = 0x7fffffff;
@@ -177,6 +191,7 @@ export class RegionRegistry {
       }),
       slice: (from, to) => sliceRegion(region, from, to),
     };
+    printBriefly(region);
     this.#regions[slot] = region;
     this.#generations[slot] = generation;
     writeRegionExpiry(this.#table, slot, expiryUs);

@@ -1,7 +1,7 @@
 // What calls of an agent can be given beside their subject.
 
 import type { BackendParams } from './backend.js';
-import type { BackendHandle } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
 import type { MemType } from './memory-type.js';
 
 /** Which backends a call may use; all where it says nothing. */

@@ -6,6 +6,7 @@ import { openMockAgent, openMockPair, piecesOf, regionOf } from '../../test/supp
 import { MockNetwork } from '../../test/support/mock-network.js';
 import { type ErrorCode, isTcpxError, TcpxError } from '../base/errors.js';
 import { Agent } from './agent.js';
+import { openBackendOf } from './backend-set.js';
 import { MemType, XferOp } from './memory-type.js';
 import { decodeMetadata, encodeMetadata } from './metadata.js';
 import { NixlStatus } from './status.js';
@@ -83,7 +84,7 @@ test('deregisterMem: a backend that refuses keeps the registration', async (t) =
   const { a, b } = await openMockPair(t);
   const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
   const request = a.agent.createXferReq(XferOp.WRITE, ...pieces, 'b');
-  const { backend } = a.agent.queryXferBackend(request);
+  const { backend } = openBackendOf(a.agent.queryXferBackend(request));
   const real = backend.deregisterMem.bind(backend);
   backend.deregisterMem = () => {
     throw new TcpxError('ERR_USAGE_REGION_BUSY', 'in use');

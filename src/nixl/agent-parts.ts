@@ -5,9 +5,11 @@ import { type Clock, systemClock } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import { createLog, type Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { plural } from '../base/units.js';
 import { ActivityBell } from './activity-bell.js';
 import { OWN_METADATA } from './agent-arguments.js';
-import { type BackendHandle, BackendSet } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
+import { BackendSet, type OpenBackend } from './backend-set.js';
 import { checkDesc, type RegDlist } from './descriptors.js';
 import { LocalSections } from './local-sections.js';
 import { MemViews } from './mem-views.js';
@@ -97,6 +99,7 @@ export function assembleAgent(
     handlers,
     frameBytesMax: limits.blobBytes,
     bytesMax: settings['nixl.listenerBytesMax'],
+    connectionsMax: settings['nixl.listenerConnectionsMax'],
     log,
   });
   const views = new MemViews(backends, factory, log);
@@ -148,7 +151,7 @@ export function ownMetadata(
 
 /** NIXL has a status for each: nothing to tell of, nobody for the ranges, nobody who tells them. */
 function nobodyReached(
-  selected: readonly BackendHandle[],
+  selected: readonly OpenBackend[],
   list: RegDlist | undefined,
   attempted: string,
 ): TcpxError {
@@ -161,6 +164,13 @@ function nobodyReached(
   );
 }
 
-function connectionOf({ type, connInfo }: BackendHandle) {
+function connectionOf({ type, connInfo }: OpenBackend) {
   return connInfo === undefined ? [] : [{ type, info: connInfo }];
+}
+
+/** A line for people: no parameter of a backend, which may be a secret. */
+export function describeAgent(name: string, { backends, peers }: AgentParts): string {
+  const types = backends.all().map((handle) => handle.type);
+  const named = types.length === 0 ? 'none' : types.join(', ');
+  return `Agent { ${name}, backends: ${named}, ${plural(peers.names().length, 'peer')} }`;
 }

@@ -14,6 +14,7 @@ import { mockPlugin } from '../../test/support/mock-backend.js';
 import { MockNetwork } from '../../test/support/mock-network.js';
 import { isTcpxError, TcpxError } from '../base/errors.js';
 import { Agent } from './agent.js';
+import { openBackendOf } from './backend-set.js';
 import { XferOp } from './memory-type.js';
 import { PluginManager } from './plugin-manager.js';
 import { NixlStatus, nixlStatusOf } from './status.js';
@@ -169,7 +170,7 @@ test('trap: a backend that throws or invents a number ends in a status of the ta
   const { a, b } = await openMockPair(t);
   const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
   const request = a.agent.createXferReq(XferOp.WRITE, ...pieces, 'b');
-  const { backend } = a.agent.queryXferBackend(request);
+  const { backend } = openBackendOf(a.agent.queryXferBackend(request));
   backend.postXfer = () => 42 as never;
   assert.equal(a.agent.postXferReq(request), S.ERR_UNKNOWN);
   backend.postXfer = () => {

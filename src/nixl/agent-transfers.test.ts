@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fill, openMockPair, piecesOf } from '../../test/support/mock-agents.js';
 import { isTcpxError } from '../base/errors.js';
+import { openBackendOf } from './backend-set.js';
 import { XferOp } from './memory-type.js';
 import { NixlStatus } from './status.js';
 import type { XferOptions } from './xfer-factory.js';
@@ -52,7 +53,7 @@ test('request: a post finds out that the last one has ended', async (t) => {
 
 test('request: posted again after an error', async (t) => {
   const { a, b, request } = await openWithRequest(t);
-  const { backend } = a.agent.queryXferBackend(request);
+  const { backend } = openBackendOf(a.agent.queryXferBackend(request));
   const real = backend.postXfer.bind(backend);
   backend.postXfer = () => S.ERR_BACKEND;
   assert.equal(a.agent.postXferReq(request), S.ERR_BACKEND);
@@ -114,7 +115,7 @@ test('wait: resolves when landed, rejects with the typed cause', async (t) => {
 
 test('wait: a backend that cannot ring is polled', async (t) => {
   const { a, network, request } = await openWithRequest(t);
-  const { backend } = a.agent.queryXferBackend(request);
+  const { backend } = openBackendOf(a.agent.queryXferBackend(request));
   Object.defineProperty(backend, 'onActivity', { value: undefined });
   network.pollsPerTransfer = 20;
   a.agent.postXferReq(request);
@@ -151,7 +152,7 @@ test('abort: a signal given to post works for pollers; an aborted one posts noth
 
 test('abort: a backend without cancel is aborted by release, and the request ends', async (t) => {
   const { a, network, request } = await openWithRequest(t);
-  const { backend } = a.agent.queryXferBackend(request);
+  const { backend } = openBackendOf(a.agent.queryXferBackend(request));
   Object.defineProperty(backend, 'cancelXfer', { value: undefined });
   network.pollsPerTransfer = 1000;
   network.refusedReleases = 2;
@@ -187,7 +188,7 @@ test('deadline: a poller that never yields is told too', async (t) => {
 
 test('deadline: a backend that cannot stop keeps the request, not its owner', async (t) => {
   const { a, network, request } = await openWithRequest(t);
-  const { backend } = a.agent.queryXferBackend(request);
+  const { backend } = openBackendOf(a.agent.queryXferBackend(request));
   Object.defineProperty(backend, 'cancelXfer', { value: undefined });
   t.after(() => (network.refusedReleases = 0));
   network.pollsPerTransfer = 1e9;

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { openMockPair, piecesOf, regionOf } from '../../test/support/mock-agents.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
 import type { Backend, MemViewList } from './backend.js';
+import { openBackendOf } from './backend-set.js';
 import { MemType, XferOp } from './memory-type.js';
 import { NixlStatus } from './status.js';
 
@@ -28,7 +29,7 @@ test('queryMem: of exactly one backend, which may not offer it', async (t) => {
   await assert.rejects(agent.queryMem(list, two), isCode('ERR_USAGE_ARGUMENT'));
   const one = { backends: [handle] };
   await assert.rejects(agent.queryMem(list, one), isCode('ERR_USAGE_NOT_SUPPORTED'));
-  const backend: Backend = handle.backend;
+  const { backend }: { backend: Backend } = openBackendOf(handle);
   backend.queryMem = ({ descs }) => descs.map((desc) => ({ bytes: String(desc.len) }));
   assert.deepEqual(await agent.queryMem(list, one), [{ bytes: '4096' }]);
 });
@@ -56,7 +57,7 @@ test('prepMemView: a backend that has them gets ranges and holes', async (t) => 
   const log = { error: note, warn: note, info: () => 0, debug: () => 0, trace: () => 0 };
   const pair = await openMockPair(t, { log });
   const { a, b } = pair;
-  const backend: Backend = backendOf(pair).backend;
+  const { backend }: { backend: Backend } = openBackendOf(backendOf(pair));
   const seen: MemViewList[] = [];
   const released: object[] = [];
   backend.prepMemView = (list) => {

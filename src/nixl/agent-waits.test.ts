@@ -11,6 +11,7 @@ import { AbortError } from '../base/abort.js';
 import { Engine } from '../engine/engine.js';
 import { Agent } from './agent.js';
 import type { BackendInit } from './backend.js';
+import { openBackendOf } from './backend-set.js';
 import { describeMemory } from './host-memory.js';
 import { MemType } from './memory-type.js';
 import { PluginManager } from './plugin-manager.js';
@@ -48,13 +49,13 @@ async function mute(t: TestContext): Promise<number> {
 
 test('abort: waiting for notifications', async (t) => {
   const { b } = await openMockPair(t);
-  await aborts((signal) => b.agent.waitNotifs(60_000, signal));
+  await aborts((signal) => b.agent.waitNotifs({ timeoutMs: 60_000, signal }));
 });
 
 test('abort: what has arrived is given, not lost', async (t) => {
   const { a, b } = await openMockPair(t);
   a.agent.genNotif('b', 'there');
-  const notifs = await b.agent.waitNotifs(1000, AbortSignal.abort(REASON));
+  const notifs = await b.agent.waitNotifs({ signal: AbortSignal.abort(REASON) });
   assert.equal(notifs.get('a')?.length, 1);
 });
 
@@ -128,7 +129,9 @@ test('abort: connecting, and giving memory back', async (t) => {
   const pair = await openMockPair(t);
   const { a, b } = pair;
   const pieces = [piecesOf(a.memory, [0, 8]), piecesOf(b.memory, [0, 8])] as const;
-  const { backend } = a.agent.queryXferBackend(a.agent.createXferReq('READ', ...pieces, 'b'));
+  const { backend } = openBackendOf(
+    a.agent.queryXferBackend(a.agent.createXferReq('READ', ...pieces, 'b')),
+  );
   let letGo: () => void = () => undefined;
   const never = new Promise<void>((resolve) => {
     letGo = resolve;
@@ -169,6 +172,7 @@ test('secrets: nothing that an agent gives out prints them', async (t) => {
     inspect(request),
     /^XferRequest \{ WRITE of 64 B, NIXL_ERR_NOT_POSTED, peer: a, TCPX \}$/,
   );
+  assert.equal(inspect(prepared), 'PreparedDlist { 1 range of this agent }');
   for (const [name, value] of Object.entries({ agent, handle, request, described, prepared })) {
     const deep = { depth: 20, showHidden: true, getters: true };
     for (const text of [inspect(value, deep), JSON.stringify(value)]) {

@@ -4,7 +4,7 @@
 
 import { inspect } from 'node:util';
 import { openWithSignal } from '../base/abort.js';
-import { checkBytes, checkMessage, checkOptions } from '../base/argument.js';
+import { checkBytes, checkMessage, checkOptions, type TimedWait } from '../base/argument.js';
 import { loadConfig, processEnvironment } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { allocateRegionMemory, type PageKind, type RegionMemory } from '../os/region-memory.js';
@@ -21,11 +21,12 @@ import {
   type AgentOptions,
   type AgentParts,
   assembleAgent,
+  describeAgent,
   type OwnMetadataOptions,
   ownMetadata,
 } from './agent-parts.js';
 import type { BackendParams, XferCost } from './backend.js';
-import type { BackendHandle } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
 import { bytesOf, type RegDlist } from './descriptors.js';
 import type { MemView, RemoteDlist } from './mem-views.js';
 import type { XferOpInput } from './memory-type.js';
@@ -33,13 +34,13 @@ import { checkExchange, type ExchangeOptions, type MetadataExchange } from './me
 import { checkAgentName } from './names.js';
 import type { NotifMap } from './notifier.js';
 import { connectToPeer } from './peer-connection.js';
-import type { PreparedDlist } from './prepared-dlist.js';
+import { PreparedDlist, resolvedDlist } from './prepared-dlist.js';
 import { APPLICATION_ORIGIN } from './remote-peers.js';
 import { NixlStatus, type XferState, xferStateOf } from './status.js';
 import type { TelemetrySnapshot, XferTelemetry } from './telemetry.js';
 import { checkDlist, type XferDlistInput } from './xfer-dlist.js';
-import { checkPrepared, type XferOptions } from './xfer-factory.js';
-import { checkRequest, type XferRequest } from './xfer-request.js';
+import type { XferOptions } from './xfer-factory.js';
+import { liveRequest, type XferRequest } from './xfer-request.js';
 import type { PostOptions, XferControl } from './xfer-runner.js';
 
 /**
@@ -97,7 +98,7 @@ export class Agent {
     checkOptions('createBackend', options, WAIT);
     const handle = await this.#parts.backends.create(type, params, options.signal);
     handle.backend.onActivity?.(this.#parts.bell.ring);
-    return handle;
+    return handle.handle;
   }
 
   /** Memory types and parameters of a backend that was created. */
@@ -128,7 +129,7 @@ export class Agent {
     checkOptions('registerMem', choice, CHOICE_AND_WAIT);
     const { backends, sections } = this.#parts;
     const takers = backends.select(choice.backends);
-    await sections.register(list, takers, takers === choice.backends, choice.signal);
+    await sections.register(list, takers, takers !== backends.all(), choice.signal);
     this.#parts.telemetry.onRegistered(bytesOf(list));
   }
 
@@ -233,13 +234,12 @@ export class Agent {
 
   /** Checks a list once, so that many requests can be made from it. */
   prepXferDlist(agent: string, list: XferDlistInput, choice: BackendChoice = {}): PreparedDlist {
-    return this.#parts.factory.prepare(agent, list, choice);
+    return new PreparedDlist(this.#parts.factory.prepare(agent, list, choice));
   }
 
   /** C++ spells it so. */
   releasedDlistH(list: PreparedDlist): void {
-    checkPrepared('releasedDlistH: the list', list);
-    list.isReleased = true;
+    resolvedDlist('releasedDlistH: the list', list).isReleased = true;
   }
 
   /** Pairs `localIndices[i]` with `remoteIndices[i]`; neighbours are merged unless told not to. */
@@ -252,7 +252,9 @@ export class Agent {
     options: XferOptions = {},
   ): XferRequest {
     const { factory, runner } = this.#parts;
-    return runner.adopt(factory.make(op, local, localIndices, remote, remoteIndices, options));
+    const here = resolvedDlist('makeXferReq: the local list', local);
+    const there = resolvedDlist('makeXferReq: the remote list', remote);
+    return runner.adopt(factory.make(op, here, localIndices, there, remoteIndices, options));
   }
 
   /** One step, without merging. */
@@ -269,7 +271,7 @@ export class Agent {
 
   /** Note NIXL's rule: options without `notif` switch the notification off, now and later. */
   postXferReq(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
-    return this.#parts.runner.post(request, options, control);
+    return this.#parts.runner.post(liveRequest('postXferReq', request), options, control);
   }
 
   /**
@@ -294,43 +296,41 @@ export class Agent {
 
   /** How far a request is; polling it moves it where the caller drives. */
   getXferStatus(request: XferRequest): NixlStatus {
-    return this.#parts.runner.status(request);
+    return this.#parts.runner.status(liveRequest('getXferStatus', request));
   }
 
   /** Resolves when landed; rejects with why not. Abort and deadline stop the transfer itself. */
   async waitXferReq(request: XferRequest, control?: XferControl): Promise<void> {
-    await this.#parts.runner.wait(request, control);
+    await this.#parts.runner.wait(liveRequest('waitXferReq', request), control);
   }
 
   /** Gives a request back; one in flight is cancelled. */
   releaseXferReq(request: XferRequest): NixlStatus {
-    return this.#parts.runner.release(request);
+    return this.#parts.runner.release(liveRequest('releaseXferReq', request));
   }
 
   /** Releases a request, waiting until no byte of it moves any more. */
   async cancelXferReq(request: XferRequest, options: WaitOptions = {}): Promise<void> {
     checkOptions('cancelXferReq', options, WAIT);
-    await this.#parts.runner.cancel(request, options.signal);
+    await this.#parts.runner.cancel(liveRequest('cancelXferReq', request), options.signal);
   }
 
   /** How long a request will take, as its backend reckons. */
   estimateXferCost(request: XferRequest): XferCost {
-    checkRequest('estimateXferCost', request);
-    return request.estimateCost();
+    return liveRequest('estimateXferCost', request).estimateCost();
   }
 
   /** The backend that was chosen for a request. */
   queryXferBackend(request: XferRequest): BackendHandle {
-    checkRequest('queryXferBackend', request);
-    return request.backend;
+    return liveRequest('queryXferBackend', request).backend.handle;
   }
 
   /** Times and sizes of a request. Throws `ERR_USAGE_NO_TELEMETRY` where it is off. */
   getXferTelemetry(request: XferRequest): XferTelemetry {
-    checkRequest('getXferTelemetry', request);
+    const { status, telemetry, error } = liveRequest('getXferTelemetry', request);
     this.#parts.telemetry.assertEnabled('getXferTelemetry');
-    if (request.status === NixlStatus.SUCCESS) return request.telemetry;
-    throw request.error ?? new TcpxError('ERR_USAGE_STATE', 'getXferTelemetry: not completed');
+    if (status === NixlStatus.SUCCESS) return telemetry;
+    throw error ?? new TcpxError('ERR_USAGE_STATE', 'getXferTelemetry: not completed');
   }
 
   /** Counters since the agent was created, under NIXL's event names. */
@@ -372,16 +372,18 @@ export class Agent {
   }
 
   /** The next notifications; an empty map when none came in time. `AbortError` by the signal. */
-  async waitNotifs(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
-    return this.#parts.notifier.wait(timeoutMs, signal);
+  async waitNotifs(options: number | TimedWait): Promise<NotifMap> {
+    return this.#parts.notifier.wait(options);
+  }
+
+  /** As `close`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   /** A line: its name, its backends, how many peers it knows. Never a parameter. */
   [inspect.custom](): string {
-    const { backends, peers } = this.#parts;
-    const types = backends.all().map((handle) => handle.type);
-    const named = types.length === 0 ? 'none' : types.join(', ');
-    return `Agent { ${this.name}, backends: ${named}, ${peers.names().length} peers }`;
+    return describeAgent(this.name, this.#parts);
   }
 
   /** Stops the exchange, cancels what runs, gives memory back, forgets peers, ends backends. */

@@ -2,10 +2,12 @@
 
 import { throwIfAborted, withSignal } from '../base/abort.js';
 import { checkList, checkRecord, wrongArgument } from '../base/argument.js';
+import { assert } from '../base/assert.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { hideProperties } from '../base/secret-bytes.js';
 import { type Backend, type BackendParams, type BackendPlugin, missingMethods } from './backend.js';
+import type { BackendHandle } from './backend-handle.js';
 import type { RegDlist } from './descriptors.js';
 import { type MemType, memTypeName } from './memory-type.js';
 import { checkBackendType } from './names.js';
@@ -15,22 +17,27 @@ import { checkDlist } from './xfer-dlist.js';
 /** Names of parameters, of TCPX and of other backends, whose values are nobody's business. */
 const MAYBE_SECRET = /secret|token|password|credential|key/i;
 
-/** What createBackend returns and options name: one backend of one agent. */
-export interface BackendHandle {
-  /** Name of its plugin. */
-  readonly type: string;
+/** A backend as its agent has it. */
+export interface OpenBackend extends BackendHandle {
+  /** What programs are given in its place. */
+  readonly handle: BackendHandle;
   /** The backend itself. */
   readonly backend: Backend;
-  /** Parameters that it was created with; those that may be secret are not printed. */
-  readonly params: BackendParams;
-  /** Memory that it can move. */
-  readonly memTypes: readonly MemType[];
   /** Taken once, at creation; undefined where the backend does not reach other agents. */
   readonly connInfo: Uint8Array | undefined;
 }
 
+const BEHIND = new WeakMap<BackendHandle, OpenBackend>();
+
+/** What is behind a handle: for our own tools and tests. */
+export function openBackendOf(handle: BackendHandle): OpenBackend {
+  const open = BEHIND.get(handle);
+  assert(open !== undefined, 'a handle comes from an agent');
+  return open;
+}
+
 export class BackendSet {
-  readonly #handles: BackendHandle[] = [];
+  readonly #handles: OpenBackend[] = [];
   readonly #creating = new Set<string>();
   #isClosed = false;
   readonly #agent: string;
@@ -43,28 +50,28 @@ export class BackendSet {
     this.#log = log;
   }
 
-  all(): readonly BackendHandle[] {
+  all(): readonly OpenBackend[] {
     return this.#handles;
   }
 
-  get(type: string): BackendHandle | undefined {
+  get(type: string): OpenBackend | undefined {
     return this.#handles.find((handle) => handle.type === type);
   }
 
   /** The named backends, or all; a handle of another agent is refused. */
-  select(hint: readonly BackendHandle[] | undefined): readonly BackendHandle[] {
+  select(hint: readonly BackendHandle[] | undefined): readonly OpenBackend[] {
     this.#assertOpen();
     if (hint === undefined) return this.#handles;
     checkList('backends', hint);
     if (hint.length === 0) return this.#handles;
-    for (const handle of hint) {
-      if (this.#handles.includes(handle)) continue;
-      throw wrongArgument('backends', `handles from createBackend of ${this.#agent}`, handle);
-    }
-    return hint;
+    return hint.map((named) => {
+      const open = this.#handles.find(({ handle }) => handle === named);
+      if (open !== undefined) return open;
+      throw wrongArgument('backends', `handles from createBackend of ${this.#agent}`, named);
+    });
   }
 
-  async create(type: string, params: BackendParams, signal?: AbortSignal): Promise<BackendHandle> {
+  async create(type: string, params: BackendParams, signal?: AbortSignal): Promise<OpenBackend> {
     checkBackendType(type, 'createBackend');
     checkParams(params);
     this.#assertOpen();
@@ -81,7 +88,7 @@ export class BackendSet {
     params: BackendParams,
     attempted: string,
     signal: AbortSignal | undefined,
-  ): Promise<BackendHandle> {
+  ): Promise<OpenBackend> {
     this.#creating.add(type);
     try {
       const plugin = await this.#plugins.get(type);
@@ -103,11 +110,11 @@ export class BackendSet {
   async queryMem(list: RegDlist, hint: readonly BackendHandle[] = []) {
     checkDlist('queryMem', list);
     checkList('queryMem: backends', hint);
-    const [handle, ...others] = hint;
-    if (handle === undefined || others.length > 0) {
+    if (hint.length !== 1) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', 'queryMem: exactly one backend is asked');
     }
-    this.select(hint);
+    const [handle] = this.select(hint);
+    assert(handle !== undefined, 'as many as were named');
     const answer = await handle.backend.queryMem?.(list);
     if (answer !== undefined) return answer;
     throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `queryMem: ${handle.type} cannot be asked`);
@@ -124,7 +131,7 @@ export class BackendSet {
     }
   }
 
-  async #open(type: string, plugin: BackendPlugin, params: BackendParams): Promise<BackendHandle> {
+  async #open(type: string, plugin: BackendPlugin, params: BackendParams): Promise<OpenBackend> {
     let backend: Backend;
     try {
       const init = { localAgent: this.#agent, type, params, log: this.#log };
@@ -136,7 +143,10 @@ export class BackendSet {
       const connInfo = checkCapabilities(type, backend);
       if (backend.supportsLocal) await backend.connect(this.#agent);
       const memTypes = [...backend.getSupportedMems()];
-      return { type, backend, params: unprinted(params), memTypes, connInfo };
+      const handle = Object.freeze({ type, params: unprinted(params), memTypes });
+      const open = { ...handle, handle, backend, connInfo };
+      BEHIND.set(handle, open);
+      return open;
     } catch (error) {
       await closeQuietly(backend, type, this.#log);
       throw toTcpxError(error, 'ERR_CAP_BACKEND', `createBackend ${type}`);
@@ -185,7 +195,7 @@ async function closeQuietly(backend: Backend, type: string, log: Log): Promise<v
 /** Not found among all, as NIXL says it; refused by those that the caller has chosen. */
 export function noBackendFor(
   memType: MemType,
-  backends: readonly BackendHandle[],
+  backends: readonly OpenBackend[],
   isChosen: boolean,
 ): TcpxError {
   const taken = backends.map((handle) => {

@@ -28,9 +28,13 @@ export interface BackendInit {
   readonly log: Log;
 }
 
-/** A backend's own objects; the agent keeps them and hands them back, and never looks inside. */
+// A backend's own objects; the agent keeps them and hands them back, and never looks inside.
+
+/** What a backend makes of memory that was registered with it. */
 export type RegionMd = object;
+/** What a backend makes of memory that transfers go to or come from: a peer's, or its own. */
 export type TargetMd = object;
+/** What a backend makes of a transfer that was prepared. */
 export type XferHandle = object;
 
 /**
@@ -83,8 +87,6 @@ export interface XferCost {
   readonly method: 'analytical';
 }
 
-type Later<T> = T | Promise<T>;
-
 /** What moves an agent's data. Optional methods are those of optional abilities. */
 export interface Backend {
   // ── capabilities: constant for the backend's life ──
@@ -106,20 +108,20 @@ export interface Backend {
   /** Once per peer: remember how to reach it; connecting may wait. The bytes are hostile. */
   loadRemoteConnInfo?(agent: string, connInfo: Uint8Array): void;
   /** Idempotent. Called with the own name at creation, with a peer's by makeConnection. */
-  connect(agent: string): Later<void>;
+  connect(agent: string): void | Promise<void>;
   /** After the peer's regions were unloaded. The same name may be loaded again afterwards. */
-  disconnect(agent: string): Later<void>;
+  disconnect(agent: string): void | Promise<void>;
   /** Ends everything; the agent calls nothing afterwards. */
-  close(): Later<void>;
+  close(): void | Promise<void>;
 
   // ── memory ──
 
   /** Host memory that the backend moves in the best way it has; its owner registers it. */
   allocateMem?(byteCount: number, pages: PageKind): RegionMemory;
   /** One contiguous range; the result comes back in transfers and in deregisterMem. */
-  registerMem(desc: BlobDesc, memType: MemType): Later<RegionMd>;
+  registerMem(desc: BlobDesc, memType: MemType): RegionMd | Promise<RegionMd>;
   /** May refuse, by throwing, while transfers use the range; it then stays registered. */
-  deregisterMem(md: RegionMd): Later<void>;
+  deregisterMem(md: RegionMd): void | Promise<void>;
   /** What a peer needs for the range; any length, zero bytes allowed. */
   getPublicData?(md: RegionMd): Uint8Array;
   /** Target-side object for loopback; may be the region itself, then unloadMD is harmless. */
@@ -129,7 +131,9 @@ export interface Backend {
   /** Transfers in flight may still hold the object: keep alive what they need. */
   unloadMD(md: TargetMd): void;
   /** What there is to say of each range; undefined for one that is not there. */
-  queryMem?(list: RegDlist): Later<readonly (BackendParams | undefined)[]>;
+  queryMem?(
+    list: RegDlist,
+  ): readonly (BackendParams | undefined)[] | Promise<readonly (BackendParams | undefined)[]>;
   /** A view of memory for code on a device. */
   prepMemView?(list: MemViewList): object;
   /** Takes a view back. */
@@ -197,7 +201,7 @@ export interface BackendPlugin {
   /** Memory that its backends can move. */
   readonly memTypes: readonly MemType[];
   /** Makes a backend for one agent. */
-  create(init: BackendInit): Later<Backend>;
+  create(init: BackendInit): Backend | Promise<Backend>;
 }
 
 /** Which methods the capabilities demand; the names of those that are missing. */

@@ -7,7 +7,13 @@
 import { checkBytes, wrongArgument } from '../base/argument.js';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
-import { type BasicDesc, type BlobDesc, type RegDlist, UNBOUNDED_LEN } from './descriptors.js';
+import {
+  type BasicDesc,
+  type BlobDesc,
+  checkDescs,
+  type RegDlist,
+  UNBOUNDED_LEN,
+} from './descriptors.js';
 import { isMemType, MemType } from './memory-type.js';
 import {
   ELEMENT_OVERHEAD_BYTES,
@@ -71,6 +77,7 @@ export function decodeXferDlist(bytes: Uint8Array): XferDlist {
 /** Writes NIXL's format. */
 export function encodeRegDlist(list: RegDlist): Uint8Array {
   checkDlist('encodeRegDlist', list);
+  checkDescs('encodeRegDlist', list.descs);
   const writer = new SerdesWriter(128 + list.descs.length * 64);
   writeRegDlist(writer, list);
   return writer.finish();

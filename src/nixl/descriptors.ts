@@ -1,6 +1,6 @@
 // Descriptors: what a registration, a transfer and a peer's metadata say about memory. Pure.
 
-import { checkWhole } from '../base/argument.js';
+import { checkBytes, checkWhole } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { type MemType, memTypeName } from './memory-type.js';
 
@@ -65,6 +65,16 @@ export function checkRegionDesc(memType: number, desc: BasicDesc, attempted: str
     'ERR_USAGE_ARGUMENT',
     `${attempted}: ${formatDesc(memType, desc)} holds no byte`,
   );
+}
+
+/** What can be written down; whether it makes sense, the reader says. */
+export function checkDescs(attempted: string, descs: readonly BlobDesc[]): void {
+  for (const { addr, len, devId, metaInfo } of descs) {
+    checkWhole(`${attempted}: addr`, addr);
+    if (len !== UNBOUNDED_LEN) checkWhole(`${attempted}: len`, len);
+    checkWhole(`${attempted}: devId`, devId);
+    if (metaInfo !== undefined) checkBytes(`${attempted}: metaInfo`, metaInfo);
+  }
 }
 
 export function bytesOf(list: RegDlist): number {

@@ -2,15 +2,13 @@
 // answered last. Keys and values travel as base64, numbers as decimal text.
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { SETTINGS } from '../base/settings.js';
 
 export interface EtcdValue {
   readonly value: Buffer | undefined;
   /** Of the whole store at the time of the answer; watches continue from here. */
   readonly revision: bigint;
 }
-
-/** A metadata blob of the largest size, in base64, with room to spare. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -27,10 +25,15 @@ export class EtcdClient {
   constructor(
     endpoints: readonly string[],
     timeoutMs: number,
-    answerBytesMax: number = ANSWER_BYTES_MAX,
+    answerBytesMax: number = SETTINGS['nixl.storeAnswerBytesMax'].fallback,
   ) {
     this.#endpoints = endpoints;
     this.#limits = { timeoutMs, answerBytesMax };
+  }
+
+  /** Of one answer, and of one event of a watch. */
+  get answerBytesMax(): number {
+    return this.#limits.answerBytesMax;
   }
 
   async put(key: string, value: Uint8Array, lease: string | undefined): Promise<void> {
@@ -175,7 +178,8 @@ async function boundedText(response: Response, path: string, bytesMax: number) {
   let bytes = 0;
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += piece.length;
-    if (bytes > bytesMax) throw malformed(path, `over ${bytesMax} bytes`);
+    if (bytes > bytesMax)
+      throw malformed(path, `over ${bytesMax} bytes, nixl.storeAnswerBytesMax allows no more`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();

@@ -17,6 +17,7 @@ export interface EtcdStoreOptions {
   readonly watchTimeoutMs: number;
   /** 0 leaves keys for ever, as NIXL does. */
   readonly leaseSeconds: number;
+  readonly answerBytesMax?: number;
   readonly log: Log;
 }
 
@@ -54,7 +55,7 @@ export class EtcdStore implements MetadataStore {
   private constructor(agent: string, options: EtcdStoreOptions) {
     this.#agent = agent;
     this.#options = options;
-    this.#client = new EtcdClient(options.endpoints, CALL_TIMEOUT_MS);
+    this.#client = new EtcdClient(options.endpoints, CALL_TIMEOUT_MS, options.answerBytesMax);
   }
 
   static async open(agent: string, options: EtcdStoreOptions): Promise<EtcdStore> {

@@ -26,8 +26,6 @@ export interface EtcdWatchOptions {
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1000;
-/** One line holds the events of one revision; values are metadata blobs. */
-const LINE_BYTES_MAX = 256 * 1024 * 1024;
 
 interface WatchLine {
   readonly result?: {
@@ -88,7 +86,7 @@ export class EtcdWatch {
       start_revision: String(this.#nextRevision),
     };
     const stream = await client.openWatch(create, this.#stop.signal);
-    for await (const line of lines(stream)) {
+    for await (const line of lines(stream, client.answerBytesMax)) {
       if (!this.#take(JSON.parse(line) as WatchLine)) return; // checked: every field optional
     }
   }
@@ -131,12 +129,17 @@ export class EtcdWatch {
   }
 }
 
-async function* lines(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* lines(
+  stream: AsyncIterable<Uint8Array>,
+  lineBytesMax: number,
+): AsyncGenerator<string> {
   let rest = '';
   const decoder = new TextDecoder();
   for await (const chunk of stream) {
     rest += decoder.decode(chunk, { stream: true });
-    if (rest.length > LINE_BYTES_MAX) throw new Error('a watch line is too long');
+    if (rest.length > lineBytesMax) {
+      throw new Error(`an event is longer than nixl.storeAnswerBytesMax allows, ${lineBytesMax}`);
+    }
     const parts = rest.split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) if (part.trim() !== '') yield part;

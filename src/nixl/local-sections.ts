@@ -4,7 +4,7 @@
 import { throwIfAborted, withSignal } from '../base/abort.js';
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { type BackendHandle, noBackendFor } from './backend-set.js';
+import { noBackendFor, type OpenBackend } from './backend-set.js';
 import {
   type BasicDesc,
   type BlobDesc,
@@ -28,8 +28,8 @@ export interface LocalRegion extends BasicDesc {
 const EMPTY = new RangeIndex<LocalRegion>();
 
 export class LocalSections {
-  readonly #sections = new Map<BackendHandle, Map<MemType, RangeIndex<LocalRegion>>>();
-  readonly #shared = new Map<BackendHandle, SharedRegions>();
+  readonly #sections = new Map<OpenBackend, Map<MemType, RangeIndex<LocalRegion>>>();
+  readonly #shared = new Map<OpenBackend, SharedRegions>();
   #hasLoopback = false;
   readonly #log: Log;
 
@@ -42,7 +42,7 @@ export class LocalSections {
     return this.#hasLoopback;
   }
 
-  index(handle: BackendHandle, memType: MemType): RangeIndex<LocalRegion> {
+  index(handle: OpenBackend, memType: MemType): RangeIndex<LocalRegion> {
     return this.#sections.get(handle)?.get(memType) ?? EMPTY;
   }
 
@@ -52,7 +52,7 @@ export class LocalSections {
    */
   async register(
     list: RegDlist,
-    backends: readonly BackendHandle[],
+    backends: readonly OpenBackend[],
     isChosen = false,
     signal?: AbortSignal,
   ): Promise<void> {
@@ -67,13 +67,13 @@ export class LocalSections {
   }
 
   // Nobody waits for it any more, so nobody would give it back.
-  #undo(done: Promise<void>, list: RegDlist, backends: readonly BackendHandle[]): void {
+  #undo(done: Promise<void>, list: RegDlist, backends: readonly OpenBackend[]): void {
     void done.then(() => this.deregister(list, backends)).catch(() => undefined);
   }
 
   async #register(
     list: RegDlist,
-    backends: readonly BackendHandle[],
+    backends: readonly OpenBackend[],
     isChosen: boolean,
   ): Promise<void> {
     checkList(list, 'registerMem');
@@ -99,14 +99,14 @@ export class LocalSections {
   /** Each range must equal a registered one; a backend that misses one keeps all of them. */
   async deregister(
     list: RegDlist,
-    backends: readonly BackendHandle[],
+    backends: readonly OpenBackend[],
     signal?: AbortSignal,
   ): Promise<void> {
     throwIfAborted(signal, 'deregisterMem');
     await withSignal(this.#deregister(list, backends), signal, 'deregisterMem');
   }
 
-  async #deregister(list: RegDlist, backends: readonly BackendHandle[]): Promise<void> {
+  async #deregister(list: RegDlist, backends: readonly OpenBackend[]): Promise<void> {
     checkList(list, 'deregisterMem');
     const holders = backends.filter((handle) => this.index(handle, list.memType).size > 0);
     let failure: TcpxError | undefined;
@@ -122,7 +122,7 @@ export class LocalSections {
   }
 
   /** Sections for metadata: everything, or only what `list` names. */
-  describe(backends: readonly BackendHandle[], list?: RegDlist): SectionEntry[] {
+  describe(backends: readonly OpenBackend[], list?: RegDlist): SectionEntry[] {
     if (list !== undefined) return this.#describeList(backends, list);
     const sections: SectionEntry[] = [];
     for (const handle of backends) {
@@ -144,7 +144,7 @@ export class LocalSections {
     this.#sections.clear();
   }
 
-  #describeList(backends: readonly BackendHandle[], list: RegDlist): SectionEntry[] {
+  #describeList(backends: readonly OpenBackend[], list: RegDlist): SectionEntry[] {
     checkMovable(list.memType, 'getLocalPartialMD');
     const sections: SectionEntry[] = [];
     for (const handle of backends) {
@@ -157,7 +157,7 @@ export class LocalSections {
     return sections;
   }
 
-  async #registerWith(handle: BackendHandle, list: RegDlist): Promise<void> {
+  async #registerWith(handle: OpenBackend, list: RegDlist): Promise<void> {
     const done: LocalRegion[] = [];
     const shared = this.#sharedOf(handle);
     try {
@@ -174,7 +174,7 @@ export class LocalSections {
     this.#hasLoopback ||= handle.backend.supportsLocal;
   }
 
-  async #deregisterWith(handle: BackendHandle, list: RegDlist): Promise<void> {
+  async #deregisterWith(handle: OpenBackend, list: RegDlist): Promise<void> {
     const index = this.index(handle, list.memType);
     const entries = takeExact(index, list.descs);
     if (entries === undefined) throw notRegistered(list, 'deregisterMem');
@@ -192,7 +192,7 @@ export class LocalSections {
     if (failure !== undefined) throw toTcpxError(failure, 'ERR_CAP_BACKEND', 'deregisterMem');
   }
 
-  async #drop(handle: BackendHandle, entry: LocalRegion): Promise<void> {
+  async #drop(handle: OpenBackend, entry: LocalRegion): Promise<void> {
     try {
       await this.#sharedOf(handle).release(entry.region);
     } catch (error) {
@@ -200,13 +200,13 @@ export class LocalSections {
     }
   }
 
-  #sharedOf(handle: BackendHandle): SharedRegions {
+  #sharedOf(handle: OpenBackend): SharedRegions {
     const shared = this.#shared.get(handle) ?? new SharedRegions(handle);
     this.#shared.set(handle, shared);
     return shared;
   }
 
-  #indexFor(handle: BackendHandle, memType: MemType): RangeIndex<LocalRegion> {
+  #indexFor(handle: OpenBackend, memType: MemType): RangeIndex<LocalRegion> {
     const byMemType = this.#sections.get(handle) ?? new Map<MemType, RangeIndex<LocalRegion>>();
     this.#sections.set(handle, byMemType);
     const index = byMemType.get(memType) ?? new RangeIndex<LocalRegion>();

@@ -5,7 +5,8 @@ import { wrongArgument } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { MemViewList } from './backend.js';
-import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
+import type { BackendSet, OpenBackend } from './backend-set.js';
 import type { BasicDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import { checkDlist, XferDlist, type XferDlistInput } from './xfer-dlist.js';
@@ -39,6 +40,7 @@ export class MemView {
   readonly backend: BackendHandle;
   readonly #inner: object;
 
+  /** @internal */
   constructor(backend: BackendHandle, inner: object) {
     this.backend = backend;
     this.#inner = inner;
@@ -54,7 +56,7 @@ export class MemViews {
   readonly #backends: BackendSet;
   readonly #factory: XferFactory;
   readonly #log: Log;
-  readonly #live = new Set<MemView>();
+  readonly #live = new Map<MemView, OpenBackend>();
 
   constructor(backends: BackendSet, factory: XferFactory, log: Log) {
     this.#backends = backends;
@@ -70,8 +72,8 @@ export class MemViews {
       if (inner === undefined) {
         throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `prepMemView: ${handle.type} has no views`);
       }
-      const view = new MemView(handle, inner);
-      this.#live.add(view);
+      const view = new MemView(handle.handle, inner);
+      this.#live.set(view, handle);
       return view;
     }
     throw new TcpxError('ERR_USAGE_NOT_FOUND', 'prepMemView: no backend covers the whole list');
@@ -81,19 +83,21 @@ export class MemViews {
     if (!(view instanceof MemView)) {
       throw wrongArgument('releaseMemView: the view', 'what prepMemView gave', view);
     }
-    if (!this.#live.delete(view)) {
+    const handle = this.#live.get(view);
+    if (handle === undefined) {
       this.#log.warn('memory view is unknown', {});
       return;
     }
-    view.backend.backend.releaseMemView?.(view.inner);
+    this.#live.delete(view);
+    handle.backend.releaseMemView?.(view.inner);
   }
 
-  #findHere(handle: BackendHandle, input: XferDlistInput): MemViewList | undefined {
+  #findHere(handle: OpenBackend, input: XferDlistInput): MemViewList | undefined {
     const list = XferDlist.from(input);
     return list.count === 0 ? undefined : this.#factory.resolve(handle, '', list);
   }
 
-  #findThere(handle: BackendHandle, { memType, descs }: RemoteDlist): MemViewList | undefined {
+  #findThere(handle: OpenBackend, { memType, descs }: RemoteDlist): MemViewList | undefined {
     const agents = descs.map((desc) => desc.remoteAgent);
     if (agents.every((agent) => agent === NULL_AGENT)) return undefined;
     const list = XferDlist.from({ memType, descs });

@@ -10,7 +10,6 @@ import { ListenerBudget } from './listener-budget.js';
 import { MetadataConnection, type MetadataHandlers } from './metadata-connection.js';
 import { connectSocket } from './socket-connect.js';
 
-const CONNECTIONS_MAX = 256;
 const BACKLOG = 128;
 const CONNECT_TIMEOUT_MS = 1000;
 const PULL_TIMEOUT_MS = 5000;
@@ -20,6 +19,8 @@ export interface EndpointOptions {
   readonly frameBytesMax: number;
   /** What all connections may hold together. */
   readonly bytesMax: number;
+  /** Accepted ones that may be open at a time. */
+  readonly connectionsMax: number;
   readonly log: Log;
 }
 
@@ -55,9 +56,11 @@ export class MetadataEndpoint {
     const server = createServer({ noDelay: true, pauseOnConnect: false }, (socket) => {
       this.#adopt(socket);
     });
-    server.maxConnections = CONNECTIONS_MAX;
+    const { connectionsMax } = this.#options;
+    server.maxConnections = connectionsMax;
     server.on('drop', (from) => {
-      const reason = `${CONNECTIONS_MAX} connections are open`;
+      const limit = 'nixl.listenerConnectionsMax allows no more';
+      const reason = `${connectionsMax} connections are open, ${limit}`;
       this.#warnings.warn('metadata peer refused', { peer: from?.remoteAddress, reason });
     });
     this.#server = server;

@@ -9,7 +9,6 @@ import { METADATA_EXAMPLES } from '../../test/support/metadata-examples.js';
 import { RawPeer } from '../../test/support/raw-peer.js';
 import { until } from '../../test/support/until.js';
 import { sleepMs } from '../base/clock.js';
-import { silentLog } from '../base/log.js';
 import { EtcdClient } from './etcd-client.js';
 import { encodeListenerFrame } from './listener-message.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
@@ -17,7 +16,8 @@ import { MetadataEndpoint } from './metadata-endpoint.js';
 const MIB = 1024 * 1024;
 const IS_CUT = /metadata peer cut off peer=127.*nixl\.listenerBytesMax/;
 
-test('limit: the metadata listener holds 256 connections, one more is closed', async () => {
+test('limit: the metadata listener holds so many connections, one more is closed', async () => {
+  const kept = new KeptLog();
   const handlers = {
     onLoad: () => undefined,
     onInvalidate: () => undefined,
@@ -27,14 +27,16 @@ test('limit: the metadata listener holds 256 connections, one more is closed', a
     handlers,
     frameBytesMax: 1000,
     bytesMax: 1e6,
-    log: silentLog,
+    connectionsMax: 8,
+    log: kept.log,
   });
   await endpoint.listen('127.0.0.1', 0);
   const port = endpoint.port ?? 0;
   const peers: RawPeer[] = [];
-  for (let count = 0; count < 256; count++) peers.push(await RawPeer.connect(port));
+  for (let count = 0; count < 8; count++) peers.push(await RawPeer.connect(port));
   const more = await RawPeer.connect(port);
   assert.ok((await more.closed(2000)) < 2000);
+  assert.ok(kept.has(/metadata peer refused peer=127.*nixl\.listenerConnectionsMax/));
   await assert.rejects(peers[0]!.closed(50), /does nothing/, 'the others stay');
   for (const peer of peers) peer.close();
   await endpoint.close();
@@ -62,7 +64,7 @@ test('limit: blobs that never end are held up to the bound, honest ones get thro
       loaded++;
     },
   };
-  const limits = { frameBytesMax: 64 * MIB, bytesMax: 8 * MIB };
+  const limits = { frameBytesMax: 64 * MIB, bytesMax: 8 * MIB, connectionsMax: 256 };
   const endpoint = new MetadataEndpoint({ handlers, ...limits, log: kept.log });
   await endpoint.listen('127.0.0.1', 0);
   const port = endpoint.port ?? 0;
@@ -89,7 +91,7 @@ test('limit: blobs that never end are held up to the bound, honest ones get thro
 
 test('limit: whoever asks again and again and takes no answer is cut off', async () => {
   const kept = new KeptLog();
-  const limits = { frameBytesMax: 64 * MIB, bytesMax: 8 * MIB };
+  const limits = { frameBytesMax: 64 * MIB, bytesMax: 8 * MIB, connectionsMax: 256 };
   const endpoint = new MetadataEndpoint({ handlers: NO_HANDLERS, ...limits, log: kept.log });
   await endpoint.listen('127.0.0.1', 0);
   const peer = await RawPeer.connect(endpoint.port ?? 0);
@@ -118,7 +120,10 @@ test('limit: an answer of etcd beyond its bytes is refused while it comes', asyn
   const address = server.address();
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
   const client = new EtcdClient([`http://127.0.0.1:${port}`], 5000, 1_000_000);
-  await assert.rejects(client.get('k'), withCode('ERR_WIRE_FRAME', /over 1000000 bytes/));
+  await assert.rejects(
+    client.get('k'),
+    withCode('ERR_WIRE_FRAME', /over 1000000 bytes, nixl\.storeAnswerBytesMax/),
+  );
   assert.ok(sentBytes < 50_000_000, `${sentBytes} bytes were taken`);
   server.closeAllConnections();
   server.close();

@@ -15,7 +15,8 @@ import { decodeMetadata } from './metadata.js';
 import { MetadataEndpoint } from './metadata-endpoint.js';
 
 const FRAME_BYTES_MAX = 4096;
-const LIMITS = { frameBytesMax: FRAME_BYTES_MAX, bytesMax: 64 * FRAME_BYTES_MAX };
+const BYTES = { frameBytesMax: FRAME_BYTES_MAX, bytesMax: 64 * FRAME_BYTES_MAX };
+const LIMITS = { ...BYTES, connectionsMax: 256 };
 const LIMIT_MS = 8000;
 const { blob } = METADATA_EXAMPLES;
 

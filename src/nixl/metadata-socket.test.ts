@@ -249,6 +249,48 @@ test('socket: names pushed by one host keep out neither others nor what is wante
   assert.equal(b.agent.checkRemoteMD('honest'), S.SUCCESS);
 });
 
+/** The same with so many regions: pieces of the first, each under its key. */
+function pushPieces(name: string, blob: Uint8Array, count: number): Uint8Array {
+  const metadata = decodeMetadata(blob);
+  const sections = metadata.sections.map((section) => {
+    const [first] = section.descs;
+    assert.ok(first !== undefined);
+    const piece = (_: unknown, at: number) => ({ ...first, addr: first.addr + at, len: 1 });
+    return { ...section, descs: Array.from({ length: count }, piece) };
+  });
+  const pushed = encodeMetadata({ ...metadata, agent: name, sections });
+  return encodeListenerFrame({ verb: 'LOAD', blob: pushed });
+}
+
+test('socket: regions are bounded by host and in all, each by its setting', async (t) => {
+  const kept = new KeptLog();
+  const network = new MockNetwork();
+  const bounds = { 'nixl.pushedRegionsMax': 20, 'nixl.remoteRegionsMax': 50 };
+  const settings = { 'nixl.listenPort': 0, ...bounds };
+  const options = { useListenThread: true, settings, log: kept.log };
+  const b = await openMockAgent(t, network, 'b', options);
+  const a = await openMockAgent(t, network, 'a');
+  const blob = a.agent.getLocalMD();
+  const push = async (host: string, name: string, count: number): Promise<void> => {
+    const peer = await rawPeer(t, b.agent.listenPort!, host);
+    peer.write(pushPieces(name, blob, count));
+  };
+  const isKnown = (name: string): boolean => b.agent.checkRemoteMD(name) === S.SUCCESS;
+  await push('127.0.0.2', 'first', 20);
+  await until('as many as allowed', LIMIT_MS, () => isKnown('first'));
+  await push('127.0.0.2', 'second', 1);
+  const byHost = /metadata refused .*second.*21 regions.*nixl\.pushedRegionsMax allows 20/;
+  await until('a host has its bound', LIMIT_MS, () => kept.has(byHost));
+  await push('127.0.0.3', 'third', 20);
+  await until('another host has its own', LIMIT_MS, () => isKnown('third'));
+  await push('127.0.0.4', 'fourth', 11);
+  const inAll = /metadata refused .*fourth.*nixl\.remoteRegionsMax allows 50/;
+  await until('all together have theirs', LIMIT_MS, () => kept.has(inAll));
+  assert.ok(!isKnown('second') && !isKnown('fourth'));
+  await push('127.0.0.5', 'fifth', 10);
+  await until('what fits is taken', LIMIT_MS, () => isKnown('fifth'));
+});
+
 test('socket: an agent without a log of its own warns on stderr, as an engine does', async () => {
   const { stderr } = await promisify(execFile)(process.execPath, [
     '--input-type=module',

@@ -17,6 +17,8 @@ import { decodeMetadata, encodeMetadata } from './metadata.js';
 import { decodeNotification, encodeNotification } from './notif-codec.js';
 import { sealOrdered, sealParts, sealWhole, Unsealer } from './notif-envelope.js';
 
+const LIMITS = { waitingBytesMax: 1 << 26, partialsMax: 16, earlyMax: 65_536 };
+
 type Decoder = readonly [string, (bytes: Uint8Array) => unknown, readonly Uint8Array[]];
 const { blob, xferDlist, regDlist, notification, listenerBodies } = METADATA_EXAMPLES;
 const DECODERS: readonly Decoder[] = [
@@ -61,7 +63,7 @@ export const FUZZ_TARGETS = [
     fc.array(mutatedBytes(envelopes), { maxLength: 20 }),
     (sequence) => {
       let delivered = 0;
-      const unsealer = new Unsealer(() => delivered++, 1 << 26);
+      const unsealer = new Unsealer(() => delivered++, LIMITS);
       try {
         for (const bytes of sequence) unsealer.take(bytes);
       } catch (error) {

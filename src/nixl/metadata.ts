@@ -5,7 +5,7 @@
 
 import { checkBytes, checkList, checkRecord, checkText } from '../base/argument.js';
 import { readRegDlist, refuseTrailing, writeRegDlist } from './descriptor-codec.js';
-import { compareDescs, type RegDlist } from './descriptors.js';
+import { checkDescs, compareDescs, type RegDlist } from './descriptors.js';
 import {
   AGENT_NAME_BYTES_MAX,
   agentNameProblem,
@@ -23,12 +23,17 @@ const SECTIONS_MAX = 320;
 
 const SECTION_MARK = 'MemSection';
 
+/** How one backend of an agent can be reached. */
 export interface ConnectionEntry {
+  /** Name of the backend. */
   readonly type: string;
+  /** What it says of itself, for the same backend of a peer. */
   readonly info: Uint8Array;
 }
 
+/** Registered ranges of one backend and one type of memory. */
 export interface SectionEntry extends RegDlist {
+  /** Name of the backend. */
   readonly type: string;
 }
 
@@ -76,7 +81,11 @@ function checkMetadata(metadata: AgentMetadata): void {
     checkBytes('encodeMetadata: info of a connection', connection.info);
   }
   checkList('encodeMetadata: sections', metadata.sections);
-  for (const section of metadata.sections) checkDlist('encodeMetadata: a section', section);
+  for (const section of metadata.sections) {
+    checkDlist('encodeMetadata: a section', section);
+    checkText('encodeMetadata: type of a section', section.type);
+    checkDescs('encodeMetadata: a section', section.descs);
+  }
 }
 
 /** Reads NIXL's format. Throws `ERR_WIRE_METADATA` for anything else. */

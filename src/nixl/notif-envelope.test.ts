@@ -5,10 +5,11 @@ import { isTcpxError } from '../base/errors.js';
 import { sealOrdered, sealParts, sealWhole, Unsealer } from './notif-envelope.js';
 
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+const LIMITS = { waitingBytesMax: WAITING_BYTES_MAX, partialsMax: 16, earlyMax: 2000 };
 
 function collector() {
   const seen: Uint8Array[] = [];
-  return { seen, unsealer: new Unsealer((message) => seen.push(message), WAITING_BYTES_MAX) };
+  return { seen, unsealer: new Unsealer((message) => seen.push(message), LIMITS) };
 }
 
 const bytes = (length: number, seed: number) =>
@@ -41,7 +42,14 @@ test('envelope: too many messages in parts, or before their turn, are refused', 
   const { unsealer } = collector();
   for (let number = 1; number <= 16; number++)
     unsealer.take(sealParts(bytes(70_000, 0), number, false)[0]!);
-  assert.throws(() => unsealer.take(sealParts(bytes(70_000, 0), 17, false)[0]!), isBroken);
+  const names = (setting: RegExp) => (error: unknown) =>
+    isBroken(error) && setting.test(String(error));
+  const more = sealParts(bytes(70_000, 0), 17, false)[0]!;
+  assert.throws(() => unsealer.take(more), names(/nixl\.partialsMax allows, 16/));
+  const early = collector().unsealer;
+  for (let number = 2; number < 2002; number++) early.take(sealOrdered(bytes(1, 0), number)[0]!);
+  const last = sealOrdered(bytes(1, 0), 2002)[0]!;
+  assert.throws(() => early.take(last), names(/nixl\.earlyMax allows, 2000/));
 });
 
 test('envelope: random bytes give a message or a typed refusal', () => {

@@ -20,9 +20,6 @@ const PART = 2;
 const ORDERED_HEAD_BYTES = 5;
 const PART_HEAD_BYTES = 12;
 const PART_BYTES = CARRIER_BYTES - PART_HEAD_BYTES;
-/** Messages of one sender that may be incomplete, and that may wait for an earlier one. */
-const PARTIAL_MAX = 16;
-const EARLY_MAX = 65_536;
 /** What one message costs here besides its bytes: objects, and its places in the tables. */
 export const MESSAGE_COST_BYTES = 256;
 
@@ -79,20 +76,29 @@ interface Incomplete {
   readonly parts: Map<number, Uint8Array>;
 }
 
+/** What may wait of one sender. */
+export interface UnsealLimits {
+  /** Of beginnings and early messages together. */
+  readonly waitingBytesMax: number;
+  /** Messages that are incomplete. */
+  readonly partialsMax: number;
+  /** Messages that wait for an earlier one. */
+  readonly earlyMax: number;
+}
+
 /** One session's messages, whole and in order again; throws when the sender breaks a rule. */
 export class Unsealer {
   readonly #deliver: (message: Uint8Array) => void;
   readonly #incomplete = new Map<string, Incomplete>();
   /** Ordered messages that came before their turn, by number. */
   readonly #early = new Map<number, Uint8Array>();
-  readonly #waitingBytesMax: number;
+  readonly #limits: UnsealLimits;
   #nextNumber = 1;
   #waitingBytes = 0;
 
-  /** `waitingBytesMax`: of beginnings and early messages together. */
-  constructor(deliver: (message: Uint8Array) => void, waitingBytesMax: number) {
+  constructor(deliver: (message: Uint8Array) => void, limits: UnsealLimits) {
     this.#deliver = deliver;
-    this.#waitingBytesMax = waitingBytesMax;
+    this.#limits = limits;
   }
 
   /** What is held of messages that wait for their turn or their rest. */
@@ -124,7 +130,10 @@ export class Unsealer {
     if (number < this.#nextNumber || this.#early.has(number)) {
       throw broken(`message ${number} comes twice`);
     }
-    if (this.#early.size >= EARLY_MAX) throw broken(`over ${EARLY_MAX} messages before their turn`);
+    const { earlyMax } = this.#limits;
+    if (this.#early.size >= earlyMax) {
+      throw broken(`more messages before their turn than nixl.earlyMax allows, ${earlyMax}`);
+    }
     if (number !== this.#nextNumber) {
       this.#wait(message.length);
       this.#early.set(number, message);
@@ -147,8 +156,9 @@ export class Unsealer {
 
   #wait(bytes: number): void {
     const cost = bytes + MESSAGE_COST_BYTES;
-    if (this.#waitingBytes + cost > this.#waitingBytesMax) {
-      const limit = `nixl.inboxPeerBytesMax allows ${this.#waitingBytesMax}`;
+    const { waitingBytesMax } = this.#limits;
+    if (this.#waitingBytes + cost > waitingBytesMax) {
+      const limit = `nixl.inboxPeerBytesMax allows ${waitingBytesMax}`;
       throw broken(`too many bytes wait for their turn or their rest; ${limit}`);
     }
     this.#waitingBytes += cost;
@@ -181,7 +191,10 @@ export class Unsealer {
       return known;
     }
     if (totalBytes > NOTIF_BYTES_MAX) throw broken(`a message of ${totalBytes} bytes`);
-    if (this.#incomplete.size >= PARTIAL_MAX) throw broken(`over ${PARTIAL_MAX} in parts`);
+    const { partialsMax } = this.#limits;
+    if (this.#incomplete.size >= partialsMax) {
+      throw broken(`more messages in parts than nixl.partialsMax allows, ${partialsMax}`);
+    }
     const incomplete = { totalBytes, parts: new Map<number, Uint8Array>() };
     this.#incomplete.set(name, incomplete);
     return incomplete;

@@ -1,11 +1,11 @@
 // Notifications of one agent: sends through the backend that reaches the peer, collects from all.
 
-import { throwIfAborted } from '../base/abort.js';
+import { onAbort, throwIfAborted } from '../base/abort.js';
 import {
-  checkGivenTime,
   checkMessage,
   checkOptions,
-  checkSignal,
+  type TimedWait,
+  timedWaitOf,
   wrongArgument,
 } from '../base/argument.js';
 import { afterMs } from '../base/clock.js';
@@ -14,7 +14,8 @@ import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
 import { CHOICE } from './agent-arguments.js';
 import type { BackendChoice } from './agent-choice.js';
-import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
+import type { BackendSet, OpenBackend } from './backend-set.js';
 import { checkAgentName } from './names.js';
 import type { RemotePeers } from './remote-peers.js';
 import { notifBytes } from './xfer-factory.js';
@@ -82,10 +83,12 @@ export class Notifier {
     return into;
   }
 
-  /** The first notifications to come; none when time is up. An AbortError when `signal` fires. */
-  async wait(timeoutMs: number, signal?: AbortSignal): Promise<NotifMap> {
-    checkGivenTime('waitNotifs: timeoutMs', timeoutMs);
-    checkSignal('waitNotifs: signal', signal);
+  /**
+   * The first notifications to come; none when time is up. An AbortError when `signal` fires.
+   * Without a time it waits until one comes, or the signal says so.
+   */
+  async wait(options: number | TimedWait): Promise<NotifMap> {
+    const { timeoutMs = Number.POSITIVE_INFINITY, signal } = timedWaitOf('waitNotifs', options);
     const into: NotifMap = new Map();
     const canAllRing = this.#capable(undefined, 'waitNotifs').every(
       (handle) => handle.backend.onActivity !== undefined,
@@ -96,7 +99,7 @@ export class Notifier {
       this.#bell.ring();
     };
     const stopTimer = afterMs(timeoutMs, stop);
-    signal?.addEventListener('abort', stop, { once: true });
+    const release = onAbort(signal, stop);
     try {
       while (this.collect(into, {}).size === 0 && !isOver) {
         await (canAllRing ? this.#bell.next() : nextTurn());
@@ -105,11 +108,11 @@ export class Notifier {
       return into;
     } finally {
       stopTimer();
-      signal?.removeEventListener('abort', stop);
+      release();
     }
   }
 
-  #capable(hint: readonly BackendHandle[] | undefined, attempted: string): BackendHandle[] {
+  #capable(hint: readonly BackendHandle[] | undefined, attempted: string): OpenBackend[] {
     const capable = this.#backends
       .select(hint)
       .filter((handle) => handle.backend.supportsNotif && handle.backend.supportsRemote);
@@ -118,7 +121,7 @@ export class Notifier {
   }
 }
 
-function append(into: NotifMap, handle: BackendHandle): number {
+function append(into: NotifMap, handle: OpenBackend): number {
   const arrived = handle.backend.getNotifs?.() ?? [];
   for (const { agent, message } of arrived) {
     const messages = into.get(agent);

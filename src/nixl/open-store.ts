@@ -26,6 +26,7 @@ export async function openStore(
       namespace: settings['nixl.etcdNamespace'],
       watchTimeoutMs: settings['nixl.etcdWatchTimeoutMs'],
       leaseSeconds: settings['nixl.etcdLeaseSeconds'],
+      answerBytesMax: settings['nixl.storeAnswerBytesMax'],
       log,
     });
   }

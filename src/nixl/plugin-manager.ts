@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { checkRecord, checkText } from '../base/argument.js';
+import { checkRecord, checkText, shownValue } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import { BACKEND_API_VERSION, type BackendPlugin } from './backend.js';
 import { isMemType } from './memory-type.js';
@@ -126,8 +126,8 @@ function pluginProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return `it exports no ${PLUGIN_EXPORT} object`;
   const plugin = value as Partial<Record<keyof BackendPlugin, unknown>>;
   if (plugin.apiVersion !== BACKEND_API_VERSION) {
-    const seen = JSON.stringify(plugin.apiVersion);
-    return `it is made for API version ${seen}, this is ${BACKEND_API_VERSION}`;
+    const other = shownValue(plugin.apiVersion);
+    return `it is made for API version ${other}, this is ${BACKEND_API_VERSION}`;
   }
   if (typeof plugin.name !== 'string') return 'its name is not a text';
   const nameProblem = backendTypeProblem(plugin.name);

@@ -2,7 +2,7 @@
 
 import { TcpxError } from '../base/errors.js';
 import type { TargetMd } from './backend.js';
-import type { BackendHandle } from './backend-set.js';
+import type { OpenBackend } from './backend-set.js';
 import { type BasicDesc, type BlobDesc, compareDescs, formatDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import { RangeIndex } from './range-index.js';
@@ -25,8 +25,8 @@ export class RemotePeer implements PeerRef {
   isLive = true;
   readonly origin: string;
   regionCount = 0;
-  readonly connInfos = new Map<BackendHandle, Uint8Array>();
-  readonly sections = new Map<BackendHandle, Map<MemType, RangeIndex<RemoteRegion>>>();
+  readonly connInfos = new Map<OpenBackend, Uint8Array>();
+  readonly sections = new Map<OpenBackend, Map<MemType, RangeIndex<RemoteRegion>>>();
 
   constructor(name: string, generation: number, origin: string) {
     this.name = name;
@@ -38,7 +38,7 @@ export class RemotePeer implements PeerRef {
 /** The region as an object of the backend; undefined if it is known already. */
 export function loadRegion(
   peer: RemotePeer,
-  handle: BackendHandle,
+  handle: OpenBackend,
   memType: MemType,
   known: readonly RemoteRegion[],
   desc: BlobDesc,
@@ -64,7 +64,7 @@ export function knownRegions(
   return index.findExact(desc);
 }
 
-export function sectionOf(peer: RemotePeer, handle: BackendHandle, memType: MemType) {
+export function sectionOf(peer: RemotePeer, handle: OpenBackend, memType: MemType) {
   const byMemType = peer.sections.get(handle) ?? new Map<MemType, RangeIndex<RemoteRegion>>();
   peer.sections.set(handle, byMemType);
   const index = byMemType.get(memType) ?? new RangeIndex<RemoteRegion>();

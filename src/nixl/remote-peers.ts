@@ -5,7 +5,7 @@
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { BackendSet, OpenBackend } from './backend-set.js';
 import { compareDescs } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 import {
@@ -90,11 +90,11 @@ export class RemotePeers {
   }
 
   /** Whether the peer told how this backend reaches it. */
-  isReachable(name: string, handle: BackendHandle): boolean {
+  isReachable(name: string, handle: OpenBackend): boolean {
     return this.#peers.get(name)?.connInfos.has(handle) ?? false;
   }
 
-  index(name: string, handle: BackendHandle, memType: MemType): RangeIndex<RemoteRegion> {
+  index(name: string, handle: OpenBackend, memType: MemType): RangeIndex<RemoteRegion> {
     return this.#peers.get(name)?.sections.get(handle)?.get(memType) ?? EMPTY;
   }
 
@@ -187,7 +187,7 @@ export class RemotePeers {
 
   /** The connections to load; refuses before anything is changed. */
   #checkConnections(peer: RemotePeer, entries: readonly ConnectionEntry[]) {
-    const fresh: [BackendHandle, Uint8Array][] = [];
+    const fresh: [OpenBackend, Uint8Array][] = [];
     let matchCount = 0;
     for (const { type, info } of entries) {
       const handle = this.#backends.get(type);
@@ -259,7 +259,7 @@ export class RemotePeers {
     if (isAnnounced) this.#options.onEvicted(peer.name);
   }
 
-  #unload(handle: BackendHandle, region: RemoteRegion): void {
+  #unload(handle: OpenBackend, region: RemoteRegion): void {
     try {
       handle.backend.unloadMD(region.target);
     } catch (error) {
@@ -267,7 +267,7 @@ export class RemotePeers {
     }
   }
 
-  #disconnect(handle: BackendHandle, agent: string): void {
+  #disconnect(handle: OpenBackend, agent: string): void {
     const farewell = (async () => handle.backend.disconnect(agent))()
       .catch((error: unknown) => {
         this.#log.debug('disconnect failed', { agent, reason: String(error) });

@@ -4,7 +4,7 @@
 
 import { assert } from '../base/assert.js';
 import type { RegionMd, TargetMd } from './backend.js';
-import type { BackendHandle } from './backend-set.js';
+import type { OpenBackend } from './backend-set.js';
 import type { BlobDesc } from './descriptors.js';
 import type { MemType } from './memory-type.js';
 
@@ -22,12 +22,12 @@ interface Holding extends BackendRegion {
 }
 
 export class SharedRegions {
-  readonly #handle: BackendHandle;
+  readonly #handle: OpenBackend;
   readonly #holdings = new Map<string, Holding>();
   /** The last call about a range: backends may take their time, and none may overtake another. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  constructor(handle: BackendHandle) {
+  constructor(handle: OpenBackend) {
     this.#handle = handle;
   }
 
@@ -78,7 +78,7 @@ export class SharedRegions {
 }
 
 async function registerWith(
-  { backend }: BackendHandle,
+  { backend }: OpenBackend,
   desc: BlobDesc,
   memType: MemType,
 ): Promise<BackendRegion> {

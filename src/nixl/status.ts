@@ -1,6 +1,7 @@
 // NIXL's status numbers, and the one table from our error codes to them (exhaustive by type).
 // Data-path verbs return these numbers; all others throw a TcpxError that maps to one of them.
 
+import { wrongArgument } from '../base/argument.js';
 import { type ErrorCode, type ErrorFacts, TcpxError } from '../base/errors.js';
 
 /** NIXL's status codes. */
@@ -23,6 +24,7 @@ export const NixlStatus = Object.freeze({
 
 const S = NixlStatus;
 
+/** Names of NIXL's status codes, without their prefix. */
 export type NixlStatusName = keyof typeof NixlStatus;
 export type NixlStatus = (typeof NixlStatus)[NixlStatusName];
 
@@ -32,6 +34,7 @@ const STATUS_NAMES = new Map<number, NixlStatusName>(
 
 /** `-4` → `NIXL_ERR_NOT_FOUND`; a number outside the table is named as such. */
 export function nixlStatusName(status: number): string {
+  if (typeof status !== 'number') throw wrongArgument('nixlStatusName: status', 'a number', status);
   const name = STATUS_NAMES.get(status);
   return name === undefined ? `status ${status} (unknown to NIXL)` : `NIXL_${name}`;
 }

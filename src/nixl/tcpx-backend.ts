@@ -88,6 +88,8 @@ export class TcpxBackend implements Backend {
     const inbox = new TcpxInbox(init.log, {
       bytesMax: values['nixl.inboxBytesMax'],
       peerBytesMax: values['nixl.inboxPeerBytesMax'],
+      partialsMax: values['nixl.partialsMax'],
+      earlyMax: values['nixl.earlyMax'],
     });
     const engine = await Engine.open({
       name: init.localAgent,

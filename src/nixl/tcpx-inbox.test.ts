@@ -11,7 +11,7 @@ import { TcpxInbox } from './tcpx-inbox.js';
 const MIB = 1024 * 1024;
 
 class StubSession {
-  readonly facts: { readonly peerName: string };
+  readonly peerName: string;
   readonly peer: string;
   isClosed = false;
   #end: () => void = () => undefined;
@@ -20,7 +20,7 @@ class StubSession {
   });
 
   constructor(name: string) {
-    this.facts = { peerName: name };
+    this.peerName = name;
     this.peer = name;
   }
 
@@ -33,7 +33,12 @@ class StubSession {
 
 function open(bytesMax: number, peerBytesMax: number) {
   const kept = new KeptLog();
-  const inbox = new TcpxInbox(kept.log, { bytesMax, peerBytesMax });
+  const inbox = new TcpxInbox(kept.log, {
+    bytesMax,
+    peerBytesMax,
+    partialsMax: 16,
+    earlyMax: 65_536,
+  });
   const send = (stub: StubSession, bytes: Uint8Array) =>
     inbox.receive({ session: stub as unknown as Session, bytes });
   return { inbox, kept, send };

@@ -16,6 +16,9 @@ export interface InboxLimits {
   readonly bytesMax: number;
   /** Of one sender. */
   readonly peerBytesMax: number;
+  /** Of one sender: messages in parts, and before their turn. */
+  readonly partialsMax: number;
+  readonly earlyMax: number;
 }
 
 /** What one session has sent and still waits here. */
@@ -52,7 +55,7 @@ export class TcpxInbox {
 
   /** A peer has connected; its name becomes a sender's, so it must be one. */
   admit(session: Session): void {
-    const problem = agentNameProblem(session.facts.peerName);
+    const problem = agentNameProblem(session.peerName);
     if (problem === undefined) return;
     this.#expel(session, this.#senderOf(session), 'ERR_WIRE_FRAME', `its name ${problem}`);
   }
@@ -117,9 +120,11 @@ export class TcpxInbox {
     const known = this.#senders.get(session);
     if (known !== undefined) return known;
     const deliver = (message: Uint8Array): void => {
-      this.deliver(session.facts.peerName, message, sender);
+      this.deliver(session.peerName, message, sender);
     };
-    const unsealer = new Unsealer(deliver, this.#limits.peerBytesMax);
+    const { peerBytesMax, partialsMax, earlyMax } = this.#limits;
+    const waiting = { waitingBytesMax: peerBytesMax, partialsMax, earlyMax };
+    const unsealer = new Unsealer(deliver, waiting);
     const sender: Sender = { unsealer, arrivedBytes: 0, isExpelled: false };
     this.#senders.set(session, sender);
     void session.closed.then(() => this.#forget(session, sender));

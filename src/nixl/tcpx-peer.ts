@@ -20,9 +20,6 @@ const GONE: readonly ErrorCode[] = [
   'ERR_PEER_UNREACHABLE',
 ];
 
-/** Bytes of messages that may wait for the connection or for room. */
-const OUTBOX_BYTES_MAX = 64 * 1024 * 1024;
-
 /** What waits until the peer can be written to. */
 export interface PeerWaiter {
   proceed(): void;
@@ -110,10 +107,12 @@ export class TcpxPeer {
     checkMessageBytes(message);
     const failure = this.failure();
     if (failure !== undefined) throw failure;
-    if (this.#outboxBytes + message.length > OUTBOX_BYTES_MAX) {
+    const most = this.#engine.config.values['nixl.outboxBytesMax'];
+    if (this.#outboxBytes + message.length > most) {
       throw new TcpxError(
         'ERR_USAGE_STATE',
-        `notify ${this.agent}: ${this.#outboxBytes} bytes of messages wait already`,
+        `notify ${this.agent}: ${this.#outboxBytes} bytes of messages wait already, ` +
+          `nixl.outboxBytesMax allows ${most}`,
       );
     }
     this.#outbox.push(Uint8Array.from(message));
@@ -159,9 +158,9 @@ export class TcpxPeer {
         this.#outboxBytes -= message.length;
         this.#parts = sealOrdered(message, ++this.#sentCount);
       }
-      const part = this.#parts.shift();
-      if (part === undefined) break;
-      session.notify(part);
+      const [part] = this.#parts;
+      if (part === undefined || !canPost(session, part)) break;
+      this.#parts.shift();
     }
     if (taken > 0) this.#outbox.splice(0, taken);
   }
@@ -190,8 +189,9 @@ export class TcpxPeer {
   }
 
   async #dial(host: string): Promise<Session> {
-    const session = await this.#engine.connect(host, this.#info.port, { isPatient: false });
-    const { peerName, peerInstance } = session.facts;
+    const { port } = this.#info;
+    const session = await this.#engine.connect(host, { port, isPatient: false });
+    const { peerName, peerInstance } = session;
     if (peerName === this.agent && peerInstance === this.#info.instance) return session;
     await this.#engine.drive(session.close());
     throw new TcpxError(
@@ -199,6 +199,17 @@ export class TcpxPeer {
       `connect to ${this.agent} at ${formatEndpoint(host, this.#info.port)}: another process ` +
         'answers there now',
     );
+  }
+}
+
+/** Posts the message; false where descriptors and other messages leave no memory for it now. */
+function canPost(session: Session, part: Uint8Array): boolean {
+  try {
+    session.notify(part);
+    return true;
+  } catch (error) {
+    if (isTcpxError(error, 'ERR_CONFIG_VALUE')) return false;
+    throw error;
   }
 }
 

@@ -6,7 +6,7 @@ import { isTcpxError, type TcpxError, toTcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
 import type { BlockColumns, Receipt } from '../engine/internal.js';
 import type { Session, TransferRequest } from '../engine/session.js';
-import type { Transfer } from '../engine/transfer.js';
+import { factsOf, type Transfer } from '../engine/transfer.js';
 import { fitsOne, sealParts, sealWhole } from './notif-envelope.js';
 import { NixlStatus, nixlStatusOf } from './status.js';
 import { isGone, type PeerWaiter, type TcpxPeer } from './tcpx-peer.js';
@@ -194,13 +194,14 @@ export class TcpxXfer implements PeerWaiter {
     if (transfer === undefined) return;
     const status = transfer.status;
     if (status === 'active') return;
-    if (transfer.facts.operation !== 'notify') this.#ended = transfer;
+    const { operation, postedUs } = factsOf(transfer);
+    if (operation !== 'notify') this.#ended = transfer;
     if (status === 'failed') {
       this.#fail(transfer.error);
       return;
     }
-    if (transfer.facts.operation !== 'notify') {
-      this.peer.cost.observe(this.totalBytes, this.#engine.nowUs() - transfer.facts.postedUs);
+    if (operation !== 'notify') {
+      this.peer.cost.observe(this.totalBytes, this.#engine.nowUs() - postedUs);
     }
     if (this.#tail === undefined || this.#tail.length === 0) {
       this.#status = NixlStatus.SUCCESS;

@@ -1,16 +1,20 @@
 // Transfer lists in columns: a request of a hundred thousand descriptors is four arrays, not a
 // hundred thousand objects. Columns hold doubles because addresses exceed 32 bits.
 
-import { checkList, checkRecord, wrongArgument } from '../base/argument.js';
+import { checkList, checkRecord, checkWhole, wrongArgument } from '../base/argument.js';
 import { floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { type BasicDesc, checkDesc } from './descriptors.js';
 import { checkMemType, type MemType } from './memory-type.js';
 
+/** A range in short: address, length in bytes, device. */
 export type DescTriple = readonly [addr: number, len: number, devId: number];
 
+/** A short list of ranges, written out. */
 export interface XferDlistLiteral {
+  /** Memory that all of them are in. */
   readonly memType: MemType;
+  /** The ranges. */
   readonly descs: readonly (BasicDesc | DescTriple)[];
 }
 
@@ -31,6 +35,8 @@ export class XferDlist {
   #devIds: Float64Array;
 
   constructor(memType: MemType, capacity = 16) {
+    checkMemType('transfer list', memType);
+    checkWhole('transfer list: the capacity', capacity, 0);
     this.memType = memType;
     this.#addrs = new Float64Array(capacity);
     this.#lens = new Float64Array(capacity);

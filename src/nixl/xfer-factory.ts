@@ -10,16 +10,17 @@ import {
 } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
-import type { BackendHandle, BackendSet } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
+import type { BackendSet, OpenBackend } from './backend-set.js';
+import { LiveRequest } from './live-request.js';
 import type { LocalSections } from './local-sections.js';
 import { checkMovable, type XferOpInput, xferOpOf } from './memory-type.js';
 import { checkAgentName } from './names.js';
-import { PreparedDlist, resolveList } from './prepared-dlist.js';
 import type { PeerRef } from './remote-peer.js';
 import type { RemotePeers } from './remote-peers.js';
+import { ResolvedDlist, resolveList } from './resolved-dlist.js';
 import { checkPairs, XferDlist, type XferDlistInput } from './xfer-dlist.js';
 import { pairLists } from './xfer-merge.js';
-import { XferRequest } from './xfer-request.js';
 
 /** How a request is made. */
 export interface XferOptions {
@@ -53,7 +54,7 @@ export class XferFactory {
   }
 
   /** `''`: this agent's side. The own name: the far side of a loopback. Else: a peer's side. */
-  prepare(agent: string, input: XferDlistInput, options: XferOptions): PreparedDlist {
+  prepare(agent: string, input: XferDlistInput, options: XferOptions): ResolvedDlist {
     checkXferOptions('prepXferDlist', options);
     if (agent !== '') checkAgentName(agent, 'prepXferDlist');
     const list = XferDlist.from(input);
@@ -62,24 +63,24 @@ export class XferFactory {
       throw new TcpxError('ERR_USAGE_NOT_FOUND', 'prepXferDlist: the list is empty');
     }
     const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepXferDlist');
-    const mds = new Map<BackendHandle, readonly unknown[]>();
+    const mds = new Map<OpenBackend, readonly unknown[]>();
     for (const handle of this.#backends.select(options.backends)) {
       const resolved =
         agent === '' ? this.#resolveHere(handle, list) : this.#resolveThere(handle, list, peer);
       if (resolved !== undefined) mds.set(handle, resolved);
     }
     if (mds.size === 0) throw notCovered('prepXferDlist', agent === '' ? this.#self.name : agent);
-    return new PreparedDlist(agent === '' ? 'initiator' : 'target', peer, list, mds);
+    return new ResolvedDlist(agent === '' ? 'initiator' : 'target', peer, list, mds);
   }
 
   make(
     op: XferOpInput,
-    local: PreparedDlist,
+    local: ResolvedDlist,
     localIndices: ArrayLike<number>,
-    remote: PreparedDlist,
+    remote: ResolvedDlist,
     remoteIndices: ArrayLike<number>,
     options: XferOptions,
-  ): XferRequest {
+  ): LiveRequest {
     const operation = xferOpOf(op, 'makeXferReq');
     checkXferOptions('makeXferReq', options);
     checkSides(local, remote);
@@ -101,7 +102,7 @@ export class XferFactory {
     const isMerging = options.skipDescMerge !== true;
     const lists = pairLists(backend, local, localIndices, remote, remoteIndices, isMerging);
     const parts = { op: operation, backend, peer: remote.peer, ...lists };
-    return new XferRequest(parts, notifBytes(options.notif), options.customParam);
+    return new LiveRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
   create(
@@ -110,7 +111,7 @@ export class XferFactory {
     remoteInput: XferDlistInput,
     agent: string,
     options: XferOptions,
-  ): XferRequest {
+  ): LiveRequest {
     const operation = xferOpOf(op, 'createXferReq');
     checkXferOptions('createXferReq', options);
     const localList = XferDlist.from(localInput);
@@ -127,7 +128,7 @@ export class XferFactory {
     if (backend === undefined) throw notCovered('createXferReq', agent);
     const lists = { local: local.metaDlist(backend), remote: remote.metaDlist(backend) };
     const parts = { op: operation, backend, peer: remote.peer, ...lists };
-    return new XferRequest(parts, notifBytes(options.notif), options.customParam);
+    return new LiveRequest(parts, notifBytes(options.notif), options.customParam);
   }
 
   /**
@@ -141,13 +142,12 @@ export class XferFactory {
     if (agent === this.#self.name) return isEmpty && this.#sections.hasLoopback;
     const peer = this.#peers.find(agent);
     if (isEmpty || peer === undefined) return peer !== undefined;
-    const resolves = (handle: BackendHandle) =>
-      this.#resolveThere(handle, list, peer) !== undefined;
+    const resolves = (handle: OpenBackend) => this.#resolveThere(handle, list, peer) !== undefined;
     return this.#backends.all().some(resolves);
   }
 
   /** The list as the backend sees it; undefined where it does not cover it. Agents as `prepare`. */
-  resolve(handle: BackendHandle, agent: string, list: XferDlist): MetaDlist | undefined {
+  resolve(handle: OpenBackend, agent: string, list: XferDlist): MetaDlist | undefined {
     const peer = agent === '' ? this.#self : this.#peerOf(agent, 'prepMemView');
     const mds =
       agent === '' ? this.#resolveHere(handle, list) : this.#resolveThere(handle, list, peer);
@@ -165,12 +165,12 @@ export class XferFactory {
     });
   }
 
-  #resolveHere(handle: BackendHandle, list: XferDlist): unknown[] | undefined {
+  #resolveHere(handle: OpenBackend, list: XferDlist): unknown[] | undefined {
     const index = this.#sections.index(handle, list.memType);
     return resolveList(index, list, ({ region }) => region.md);
   }
 
-  #resolveThere(handle: BackendHandle, list: XferDlist, peer: PeerRef): unknown[] | undefined {
+  #resolveThere(handle: OpenBackend, list: XferDlist, peer: PeerRef): unknown[] | undefined {
     if (peer === this.#self) {
       if (!handle.backend.supportsLocal) return undefined;
       const index = this.#sections.index(handle, list.memType);
@@ -203,13 +203,7 @@ function checkIndices(what: string, indices: ArrayLike<number>): void {
   throw wrongArgument(what, 'an array or a typed array', indices);
 }
 
-export function checkPrepared(what: string, list: PreparedDlist): void {
-  if (!(list instanceof PreparedDlist)) throw wrongArgument(what, 'what prepXferDlist gave', list);
-}
-
-function checkSides(local: PreparedDlist, remote: PreparedDlist): void {
-  checkPrepared('makeXferReq: the local list', local);
-  checkPrepared('makeXferReq: the remote list', remote);
+function checkSides(local: ResolvedDlist, remote: ResolvedDlist): void {
   if (local.isReleased || remote.isReleased) {
     throw new TcpxError('ERR_USAGE_ARGUMENT', 'makeXferReq: a prepared list was released');
   }

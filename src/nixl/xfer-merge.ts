@@ -5,8 +5,8 @@ import { wrongArgument } from '../base/argument.js';
 import { at, floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
-import type { BackendHandle } from './backend-set.js';
-import type { PreparedDlist } from './prepared-dlist.js';
+import type { OpenBackend } from './backend-set.js';
+import type { ResolvedDlist } from './resolved-dlist.js';
 
 export interface PairedLists {
   readonly local: MetaDlist;
@@ -14,10 +14,10 @@ export interface PairedLists {
 }
 
 export function pairLists(
-  handle: BackendHandle,
-  local: PreparedDlist,
+  handle: OpenBackend,
+  local: ResolvedDlist,
   localIndices: ArrayLike<number>,
-  remote: PreparedDlist,
+  remote: ResolvedDlist,
   remoteIndices: ArrayLike<number>,
   isMerging: boolean,
 ): PairedLists {
@@ -54,7 +54,7 @@ export function pairLists(
   return { local: here.finish(), remote: there.finish() };
 }
 
-function checkedIndex(indices: ArrayLike<number>, pair: number, list: PreparedDlist): number {
+function checkedIndex(indices: ArrayLike<number>, pair: number, list: ResolvedDlist): number {
   const index = indices[pair];
   if (index !== undefined && Number.isInteger(index) && index >= 0 && index < list.count) {
     return index;
@@ -64,7 +64,7 @@ function checkedIndex(indices: ArrayLike<number>, pair: number, list: PreparedDl
 
 /** One side under construction. */
 class Column {
-  readonly #list: PreparedDlist;
+  readonly #list: ResolvedDlist;
   readonly #source: readonly unknown[];
   readonly #addrs: Float64Array;
   readonly #lens: Float64Array;
@@ -72,7 +72,7 @@ class Column {
   readonly #mds: unknown[] = [];
   #count = 0;
 
-  constructor(list: PreparedDlist, handle: BackendHandle, capacity: number) {
+  constructor(list: ResolvedDlist, handle: OpenBackend, capacity: number) {
     this.#list = list;
     this.#source = list.mdsOf(handle);
     this.#addrs = new Float64Array(capacity);

@@ -1,129 +1,85 @@
-// A transfer request and its states:
-//   NOT_POSTED ──post──► IN_PROG ──► SUCCESS or an error; post again from any state but IN_PROG.
-// A request remembers which generation of its peer it was made for and runs against no other.
+// A transfer request as programs hold it: to hand to the agent's verbs, and to see how it stands.
 
 import { inspect } from 'node:util';
 import { wrongArgument } from '../base/argument.js';
-import { TcpxError, toTcpxError } from '../base/errors.js';
+import type { TcpxError } from '../base/errors.js';
 import { formatBytes } from '../base/units.js';
-import type { MetaDlist, XferCost, XferHandle } from './backend.js';
-import type { BackendHandle } from './backend-set.js';
+import type { BackendHandle } from './backend-handle.js';
+import type { LiveRequest } from './live-request.js';
 import { XferOp } from './memory-type.js';
-import type { PeerRef } from './remote-peer.js';
-import { NixlStatus, nixlStatusName } from './status.js';
-import type { XferTelemetry } from './telemetry.js';
+import { type NixlStatus, nixlStatusName } from './status.js';
 
-export interface XferParts {
-  readonly op: XferOp;
-  readonly backend: BackendHandle;
-  readonly peer: PeerRef;
-  readonly local: MetaDlist;
-  readonly remote: MetaDlist;
-}
+/** What the agent has behind it; throws `ERR_USAGE_ARGUMENT` for anything else. */
+export let liveRequest: (attempted: string, request: unknown) => LiveRequest;
 
 /**
- * Opaque to users; the agent's verbs read and change it.
+ * What an agent's verbs take: posted as often as you like, then released.
  * @example
  * const request = agent.createXferReq('WRITE', local, remote, 'decode-0');
  * agent.postXferReq(request);
  * await agent.waitXferReq(request);
  */
 export class XferRequest {
-  /** Write or read. */
-  readonly op: XferOp;
-  /** The backend that moves it. */
-  readonly backend: BackendHandle;
-  /** The peer, as it was known when the request was made. */
-  readonly peer: PeerRef;
-  /** Ranges that it moves. */
-  readonly descCount: number;
-  /** Bytes that it moves. */
-  readonly totalBytes: number;
-  /** What the backend made of it. */
-  readonly handle: XferHandle;
-  /** How far the last post is. */
-  status: NixlStatus = NixlStatus.ERR_NOT_POSTED;
-  /** The message of this and later posts; undefined means none. */
-  notif: Uint8Array | undefined;
-  /** Why the last post failed. */
-  error: TcpxError | undefined;
-  /** Set while an abort or a missed deadline waits for the backend's confirmation. */
-  cancelReason: TcpxError | undefined;
-  /** Absolute, on the agent's clock; infinite when there is none. */
-  deadlineAtUs = Number.POSITIVE_INFINITY;
-  /** Undoes the abort listener and the timer of the running post. */
-  disarm: (() => void) | undefined;
-  /** Whether it was given back. */
-  isReleased = false;
-  /** The backend's handle is gone: released, or aborted by a backend that aborts by releasing. */
-  isHandleFreed = false;
-  /** A release was refused: the transfer may still run, whatever `status` says. */
-  isAborting = false;
-  /** Its deadline has passed, which its owner knows; its memory may still be in use. */
-  isDraining = false;
-  /** When it was posted last, in µs. */
-  startTimeUs = 0;
-  /** How long posting took, in µs. */
-  postDurationUs = 0;
-  /** How long the transfer took, in µs. */
-  xferDurationUs = 0;
-
-  constructor(parts: XferParts, notif: Uint8Array | undefined, customParam: string | undefined) {
-    this.op = parts.op;
-    this.backend = parts.backend;
-    this.peer = parts.peer;
-    this.descCount = parts.local.count;
-    this.totalBytes = parts.local.lens.reduce((sum, len) => sum + len, 0);
-    this.notif = notif;
-    this.handle = prepare(parts, customParam);
+  static {
+    liveRequest = (attempted, request) => {
+      if (typeof request === 'object' && request !== null && #live in request) return request.#live;
+      const wanted = 'what createXferReq or makeXferReq gave';
+      throw wrongArgument(`${attempted}: request`, wanted, request);
+    };
   }
 
-  /** Times and sizes of the last post. */
-  get telemetry(): XferTelemetry {
-    const { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount } = this;
-    return { startTimeUs, postDurationUs, xferDurationUs, totalBytes, descCount };
+  readonly #live: LiveRequest;
+
+  /** @internal */
+  constructor(live: LiveRequest) {
+    this.#live = live;
+  }
+
+  /** Write or read. */
+  get op(): XferOp {
+    return this.#live.op;
+  }
+
+  /** The backend that moves it. */
+  get backend(): BackendHandle {
+    return this.#live.backend.handle;
+  }
+
+  /** The agent whose memory it writes or reads. */
+  get agent(): string {
+    return this.#live.peer.name;
+  }
+
+  /** Ranges that it moves. */
+  get descCount(): number {
+    return this.#live.descCount;
+  }
+
+  /** Bytes that it moves. */
+  get totalBytes(): number {
+    return this.#live.totalBytes;
+  }
+
+  /** How far the last post was when somebody last looked; `agent.getXferStatus` looks. */
+  get status(): NixlStatus {
+    return this.#live.status;
+  }
+
+  /** Why the last post failed. */
+  get error(): TcpxError | undefined {
+    return this.#live.error;
+  }
+
+  /** Whether it was given back. */
+  get isReleased(): boolean {
+    return this.#live.isReleased;
   }
 
   /** A line: what it moves, with whom, and how it stands. */
   [inspect.custom](): string {
-    const { op, totalBytes, peer, status, backend } = this;
+    const { op, totalBytes, agent, status, backend } = this;
     const what = `${op === XferOp.READ ? 'READ' : 'WRITE'} of ${formatBytes(totalBytes)}`;
-    const how = `${nixlStatusName(status)}, peer: ${peer.name}, ${backend.type}`;
+    const how = `${nixlStatusName(status)}, peer: ${agent}, ${backend.type}`;
     return `XferRequest { ${what}, ${how} }`;
-  }
-
-  /** How long it will take, as its backend reckons. */
-  estimateCost(): XferCost {
-    this.checkUsable('estimateXferCost');
-    if (!this.peer.isLive) {
-      throw new TcpxError('ERR_USAGE_NOT_FOUND', `estimateXferCost: ${this.peer.name} is gone`);
-    }
-    const cost = this.backend.backend.estimateXferCost?.(this.handle);
-    if (cost !== undefined) return cost;
-    const { type } = this.backend;
-    throw new TcpxError('ERR_USAGE_NOT_SUPPORTED', `estimateXferCost: ${type} makes no estimates`);
-  }
-
-  /** Refuses requests that were given back; everything else is a matter of status. */
-  checkUsable(attempted: string): void {
-    if (!this.isReleased) return;
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `${attempted}: the request was released`);
-  }
-}
-
-/** Programs without types pass anything. */
-export function checkRequest(attempted: string, request: unknown): asserts request is XferRequest {
-  if (request instanceof XferRequest) return;
-  throw wrongArgument(`${attempted}: request`, 'what createXferReq or makeXferReq gave', request);
-}
-
-function prepare(parts: XferParts, customParam: string | undefined): XferHandle {
-  const { op, local, remote, backend } = parts;
-  const agent = parts.peer.name;
-  const custom = customParam === undefined ? {} : { customParam };
-  try {
-    return backend.backend.prepXfer({ op, local, remote, agent, ...custom });
-  } catch (error) {
-    throw toTcpxError(error, 'ERR_CAP_BACKEND', `prepare a transfer with ${agent}`);
   }
 }

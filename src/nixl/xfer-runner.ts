@@ -1,19 +1,20 @@
 // Runs requests: post, status, wait, abort, release. Post, status and release return numbers and
 // never throw for what happens at run time; a status is a load and, while running, one check.
 
-import { AbortError, throwIfAborted, withSignal } from '../base/abort.js';
+import { AbortError, onAbort, throwIfAborted, withSignal } from '../base/abort.js';
 import { checkMessage, checkOptions, checkSignal, checkTime } from '../base/argument.js';
 import type { Clock } from '../base/clock.js';
 import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type ActivityBell, nextTurn } from './activity-bell.js';
+import type { LiveRequest } from './live-request.js';
 import { LoopWatch, STANDSTILL_MS_MAX } from './loop-watch.js';
 import type { RemotePeers } from './remote-peers.js';
 import { errorOfStatus, isNixlStatus, NixlStatus, nixlStatusOf } from './status.js';
 import type { AgentTelemetry } from './telemetry.js';
 import { notifBytes } from './xfer-factory.js';
-import { checkRequest, type XferRequest } from './xfer-request.js';
+import { XferRequest } from './xfer-request.js';
 
 /** What a post may carry. */
 export interface PostOptions {
@@ -36,7 +37,7 @@ export class XferRunner {
   readonly #bell: ActivityBell;
   readonly #peers: RemotePeers;
   readonly #telemetry: AgentTelemetry;
-  readonly #live = new Set<XferRequest>();
+  readonly #live = new Set<LiveRequest>();
   readonly #loop: LoopWatch;
   readonly #log: Log;
 
@@ -55,17 +56,16 @@ export class XferRunner {
     this.#telemetry = telemetry;
   }
 
-  adopt(request: XferRequest): XferRequest {
+  adopt(request: LiveRequest): XferRequest {
     this.#live.add(request);
-    return request;
+    return new XferRequest(request);
   }
 
   /**
    * Options absent: the last message is sent again. Options with a message: it replaces the last.
    * Options without one: no message, now and later.
    */
-  post(request: XferRequest, options?: PostOptions, control?: XferControl): NixlStatus {
-    checkRequest('postXferReq', request);
+  post(request: LiveRequest, options?: PostOptions, control?: XferControl): NixlStatus {
     if (options !== undefined) checkOptions('postXferReq', options, { notif: checkMessage });
     if (control !== undefined) checkOptions('postXferReq', control, CONTROL);
     if (request.isHandleFreed) return NixlStatus.ERR_INVALID_PARAM;
@@ -85,8 +85,7 @@ export class XferRunner {
     return this.#start(request, control);
   }
 
-  status(request: XferRequest): NixlStatus {
-    checkRequest('getXferStatus', request);
+  status(request: LiveRequest): NixlStatus {
     if (request.status !== NixlStatus.IN_PROG) return request.status;
     // Returned, not stored: the transfer itself has not ended.
     if (!request.peer.isLive) return NixlStatus.ERR_NOT_FOUND;
@@ -98,8 +97,7 @@ export class XferRunner {
   }
 
   /** Resolves when the transfer has landed; rejects with why it did not. */
-  async wait(request: XferRequest, control?: XferControl): Promise<void> {
-    checkRequest('waitXferReq', request);
+  async wait(request: LiveRequest, control?: XferControl): Promise<void> {
     if (control !== undefined) checkOptions('waitXferReq', control, CONTROL);
     request.checkUsable('waitXferReq');
     if (request.status === NixlStatus.ERR_NOT_POSTED) {
@@ -119,8 +117,7 @@ export class XferRunner {
   }
 
   /** SUCCESS: given back, and no byte moves any more. REPOST_ACTIVE: could not abort yet. */
-  release(request: XferRequest): NixlStatus {
-    checkRequest('releaseXferReq', request);
+  release(request: LiveRequest): NixlStatus {
     if (request.isReleased) return NixlStatus.ERR_INVALID_PARAM;
     if (request.status === NixlStatus.IN_PROG) this.#check(request);
     if (!request.isHandleFreed) {
@@ -142,7 +139,7 @@ export class XferRunner {
   }
 
   /** Releases, waiting for the backend where it cannot abort at once. */
-  async cancel(request: XferRequest, signal?: AbortSignal): Promise<void> {
+  async cancel(request: LiveRequest, signal?: AbortSignal): Promise<void> {
     throwIfAborted(signal, 'cancelXferReq');
     while (this.release(request) === NixlStatus.ERR_REPOST_ACTIVE) {
       await withSignal(this.#step(request), signal, 'cancelXferReq');
@@ -153,7 +150,7 @@ export class XferRunner {
     for (const request of [...this.#live]) await this.cancel(request);
   }
 
-  #start(request: XferRequest, control: XferControl | undefined): NixlStatus {
+  #start(request: LiveRequest, control: XferControl | undefined): NixlStatus {
     request.disarm?.();
     request.error = undefined;
     request.cancelReason = undefined;
@@ -172,14 +169,14 @@ export class XferRunner {
     return status;
   }
 
-  #check(request: XferRequest): NixlStatus {
+  #check(request: LiveRequest): NixlStatus {
     const status = checkBackend(request);
     if (status !== NixlStatus.IN_PROG) return this.#settle(request, status);
     if (request.cancelReason !== undefined) this.#abort(request);
     return request.status;
   }
 
-  #settle(request: XferRequest, status: NixlStatus): NixlStatus {
+  #settle(request: LiveRequest, status: NixlStatus): NixlStatus {
     request.status = status;
     request.disarm?.();
     request.disarm = undefined;
@@ -197,32 +194,32 @@ export class XferRunner {
     return status;
   }
 
-  #arm(request: XferRequest, control: XferControl): () => void {
+  #arm(request: LiveRequest, control: XferControl): () => void {
     const { signal, deadlineMs } = control;
-    const onAbort = () => {
+    const stop = () => {
       if (signal !== undefined) this.#stop(request, abortError(request, signal));
     };
-    signal?.addEventListener('abort', onAbort, { once: true });
-    if (signal?.aborted === true) onAbort();
+    const release = onAbort(signal, stop);
+    if (signal?.aborted === true) stop();
     let stopTimer: () => void = () => undefined;
     if (deadlineMs !== undefined) {
       request.deadlineAtUs = this.#clock.nowUs() + deadlineMs * 1000;
       stopTimer = afterMs(deadlineMs, () => this.#giveUp(request, deadlineError(request)));
     }
     return () => {
-      signal?.removeEventListener('abort', onAbort);
+      release();
       stopTimer();
       request.deadlineAtUs = Number.POSITIVE_INFINITY;
     };
   }
 
   /** Also for programs that poll without ever returning to the event loop, where timers sleep. */
-  #checkDeadline(request: XferRequest): void {
+  #checkDeadline(request: LiveRequest): void {
     if (this.#clock.nowUs() >= request.deadlineAtUs) this.#giveUp(request, deadlineError(request));
   }
 
   // Whoever waits is told, whatever the peer does; release says when no byte moves any more.
-  #giveUp(request: XferRequest, reason: TcpxError): void {
+  #giveUp(request: LiveRequest, reason: TcpxError): void {
     if (this.#check(request) !== NixlStatus.IN_PROG) return;
     this.#stop(request, reason);
     if (request.status !== NixlStatus.IN_PROG) return;
@@ -231,7 +228,7 @@ export class XferRunner {
   }
 
   // A loop over the status that never returns to the event loop would not end.
-  #endStuck(request: XferRequest): void {
+  #endStuck(request: LiveRequest): void {
     const need = request.backend.backend.eventLoopNeed?.(request.handle);
     if (need === undefined) return;
     const reason = standstillError(request, need);
@@ -239,7 +236,7 @@ export class XferRunner {
     this.#giveUp(request, reason);
   }
 
-  #stop(request: XferRequest, reason: TcpxError): void {
+  #stop(request: LiveRequest, reason: TcpxError): void {
     if (request.status !== NixlStatus.IN_PROG || request.cancelReason !== undefined) return;
     request.cancelReason = reason;
     const { backend } = request.backend;
@@ -249,7 +246,7 @@ export class XferRunner {
   }
 
   /** For backends that can only abort by releasing: the request then ends for good. */
-  #abort(request: XferRequest): void {
+  #abort(request: LiveRequest): void {
     const { backend } = request.backend;
     if (backend.cancelXfer !== undefined) return;
     if (callBackend(() => backend.releaseReqH(request.handle)) !== NixlStatus.SUCCESS) return;
@@ -257,7 +254,7 @@ export class XferRunner {
     this.#settle(request, NixlStatus.ERR_CANCELED);
   }
 
-  #step(request: XferRequest): Promise<void> {
+  #step(request: LiveRequest): Promise<void> {
     const canRing = request.backend.backend.onActivity !== undefined;
     return canRing && request.status === NixlStatus.IN_PROG ? this.#bell.next() : nextTurn();
   }
@@ -267,12 +264,12 @@ export class XferRunner {
     return status;
   }
 
-  #onPosted(request: XferRequest): void {
+  #onPosted(request: LiveRequest): void {
     request.postDurationUs = this.#clock.nowUs() - request.startTimeUs;
     this.#telemetry.onPosted(request.postDurationUs);
   }
 
-  #onCompleted(request: XferRequest): void {
+  #onCompleted(request: LiveRequest): void {
     if (!this.#telemetry.isEnabled) return;
     request.xferDurationUs = this.#clock.nowUs() - request.startTimeUs;
     this.#telemetry.onCompleted(request.op, request.totalBytes, request.xferDurationUs);
@@ -280,22 +277,22 @@ export class XferRunner {
 }
 
 /** A check may have ended it for good; asked through a call because checks change requests. */
-function isFreed(request: XferRequest): boolean {
+function isFreed(request: LiveRequest): boolean {
   return request.isHandleFreed;
 }
 
-function hasEnded(request: XferRequest): boolean {
+function hasEnded(request: LiveRequest): boolean {
   return request.status !== NixlStatus.IN_PROG;
 }
 
 /** Given up at its deadline, and not ended at the backend yet. */
-function isDraining(request: XferRequest): boolean {
+function isDraining(request: LiveRequest): boolean {
   if (request.isDraining) request.isDraining = checkBackend(request) === NixlStatus.IN_PROG;
   return request.isDraining;
 }
 
 /** The polling path: no closure, so that a poll allocates nothing. */
-function checkBackend(request: XferRequest): NixlStatus {
+function checkBackend(request: LiveRequest): NixlStatus {
   try {
     const status = request.backend.backend.checkXfer(request.handle);
     return isNixlStatus(status) ? status : NixlStatus.ERR_UNKNOWN;
@@ -314,23 +311,23 @@ function callBackend(call: () => number): NixlStatus {
   }
 }
 
-function failureOf(request: XferRequest, status: NixlStatus): TcpxError {
+function failureOf(request: LiveRequest, status: NixlStatus): TcpxError {
   return errorOfStatus(status, `transfer with ${request.peer.name}`, { agent: request.peer.name });
 }
 
-function abortError(request: XferRequest, signal: AbortSignal): TcpxError {
+function abortError(request: LiveRequest, signal: AbortSignal): TcpxError {
   const what = `transfer with ${request.peer.name}: aborted by its signal`;
   return new AbortError(what, signal, 'ERR_XFER_CANCELLED');
 }
 
-function deadlineError(request: XferRequest): TcpxError {
+function deadlineError(request: LiveRequest): TcpxError {
   return new TcpxError(
     'ERR_XFER_DEADLINE',
     `transfer with ${request.peer.name}: not finished by its deadline`,
   );
 }
 
-function standstillError({ peer }: XferRequest, need: string): TcpxError {
+function standstillError({ peer }: LiveRequest, need: string): TcpxError {
   const name = JSON.stringify(peer.name).replaceAll('"', "'");
   return new TcpxError(
     'ERR_USAGE_STATE',

@@ -37,7 +37,10 @@ test('congestion: only a default that paces is replaced, and only for near peers
 test('congestion: a user who may choose nothing is told what it costs and what to do', () => {
   const choice = chooseCongestion('auto', 'bbr', () => false);
   assert.equal(choice.begin, '');
-  assert.match(choice.reason, /bbr paces near peers too; add cubic or reno to net\.ipv4/);
+  assert.match(
+    choice.reason,
+    /bbr paces near peers too, which costs rate with every channel more; add cubic or reno to/,
+  );
 });
 
 test('congestion: a setting names an algorithm, or leaves the choice to others', () => {

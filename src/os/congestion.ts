@@ -48,7 +48,8 @@ export function chooseCongestion(
   const begin = UNPACED.find((name) => isAllowed(name));
   if (begin === undefined) {
     const remedy = `add ${UNPACED.join(' or ')} to net.ipv4.tcp_allowed_congestion_control`;
-    return { begin: '', far: '', reason: `${kernelDefault} paces near peers too; ${remedy}` };
+    const cost = `${kernelDefault} paces near peers too, which costs rate with every channel more`;
+    return { begin: '', far: '', reason: `${cost}; ${remedy}` };
   }
   const reason = `${begin} to peers nearer than ${FAR_US / 1000} ms, else ${kernelDefault}`;
   return { begin, far: kernelDefault, reason };
@@ -98,8 +99,18 @@ export function settleCongestion(fd: number, { far }: CongestionChoice): void {
   if (far !== '' && isFar(readTcpInfo(fd))) setCongestion(fd, far);
 }
 
+/** Pure. */
+export function isFar(info: Pick<TcpInfo, 'rttMinUs' | 'rttUs'>): boolean {
+  return roundTripOf(info) >= FAR_US;
+}
+
 /** Pure. The least round trip counts, unless the kernel has no sample of it: all ones. */
-export function isFar({ rttMinUs, rttUs }: Pick<TcpInfo, 'rttMinUs' | 'rttUs'>): boolean {
+export function roundTripOf({ rttMinUs, rttUs }: Pick<TcpInfo, 'rttMinUs' | 'rttUs'>): number {
   const isLeastKnown = rttMinUs !== undefined && rttMinUs > 0 && rttMinUs < 2 ** 31;
-  return (isLeastKnown ? rttMinUs : rttUs) >= FAR_US;
+  return isLeastKnown ? rttMinUs : rttUs;
+}
+
+/** How far the other end of a connection is, in µs. */
+export function roundTripUs(fd: number): number {
+  return roundTripOf(readTcpInfo(fd));
 }

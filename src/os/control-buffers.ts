@@ -6,8 +6,6 @@ import { createFixedMemory, destroyFixedMemory, type FixedMemory } from './fixed
 
 export const INPUT_BYTES = 8 * 1024;
 export const QUEUE_BYTES_MAX = 64 * 1024;
-/** So many are kept at most, whatever a flood of peers has needed: 4.5 MiB. */
-const SPARE_MAX = 64;
 
 export interface ControlBuffers {
   readonly input: FixedMemory;
@@ -17,7 +15,13 @@ export interface ControlBuffers {
 
 export class ControlBufferPool {
   readonly #spare: ControlBuffers[] = [];
+  readonly #spareMax: number;
   #isClosed = false;
+
+  /** So many are kept at most, whatever a flood of peers has needed. */
+  constructor(spareMax: number) {
+    this.#spareMax = spareMax;
+  }
 
   get spareCount(): number {
     return this.#spare.length;
@@ -28,7 +32,7 @@ export class ControlBufferPool {
   }
 
   giveBack(buffers: ControlBuffers): void {
-    if (this.#isClosed || this.#spare.length >= SPARE_MAX) destroyBuffers(buffers);
+    if (this.#isClosed || this.#spare.length >= this.#spareMax) destroyBuffers(buffers);
     else this.#spare.push(buffers);
   }
 

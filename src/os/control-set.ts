@@ -1,6 +1,7 @@
 // Sockets that the main thread serves: the listener, handshakes and control connections. They are
 // few and slow; a lane watches the set as a whole and wakes the main thread, or callers poll it.
 
+import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import {
   addToEpoll,
@@ -24,11 +25,22 @@ export interface ControlHandler {
   onSetClosed?(): void;
 }
 
+interface Watched {
+  readonly handler: ControlHandler;
+  /** What epoll tells of it. */
+  events: number;
+}
+
 export class ControlSet {
-  readonly buffers = new ControlBufferPool();
+  readonly buffers: ControlBufferPool;
   readonly #epoll: Epoll = createEpoll();
-  readonly #handlers = new Map<number, ControlHandler>();
+  readonly #watched = new Map<number, Watched>();
   #isClosed = false;
+
+  /** `spareMax`: buffers of sockets that are kept for the next ones. */
+  constructor(spareMax: number) {
+    this.buffers = new ControlBufferPool(spareMax);
+  }
 
   get fd(): number {
     return this.#epoll.fd;
@@ -38,26 +50,31 @@ export class ControlSet {
     if (this.#isClosed) throw new TcpxError('ERR_USAGE_STATE', 'the engine is closed');
   }
 
-  add(fd: number, handler: ControlHandler): void {
+  /** Told of what can be read, unless `want` says otherwise. */
+  add(fd: number, handler: ControlHandler, events: number = EPOLLIN): void {
     this.assertOpen();
-    this.#handlers.set(fd, handler);
-    addToEpoll(this.#epoll, fd, EPOLLIN, fd);
+    this.#watched.set(fd, { handler, events });
+    addToEpoll(this.#epoll, fd, events, fd);
   }
 
-  /** What to be told of; failures are always told. */
+  /** What to be told of; failures are always told. Costs a system call where it is news. */
   want(fd: number, isReadable: boolean, isWritable: boolean): void {
+    const watched = this.#watched.get(fd);
+    assert(watched !== undefined, 'only a socket of the set is watched');
     const events = (isReadable ? EPOLLIN : 0) | (isWritable ? EPOLLOUT : 0);
+    if (events === watched.events) return;
+    watched.events = events;
     changeInEpoll(this.#epoll, fd, events, fd);
   }
 
   remove(fd: number): void {
-    if (this.#handlers.delete(fd)) removeFromEpoll(this.#epoll, fd);
+    if (this.#watched.delete(fd)) removeFromEpoll(this.#epoll, fd);
   }
 
   /** As `remove`, of a socket that others close: its number may be another handler's by now. */
   drop(fd: number, handler: ControlHandler): void {
-    if (this.#handlers.get(fd) !== handler) return;
-    this.#handlers.delete(fd);
+    if (this.#watched.get(fd)?.handler !== handler) return;
+    this.#watched.delete(fd);
     dropFromEpoll(this.#epoll, fd);
   }
 
@@ -70,16 +87,16 @@ export class ControlSet {
       const ready: number[] = [];
       for (let index = 0; index < count; index++) ready.push(epollEventTag(this.#epoll, index));
       // A handler may close another's socket: look each up again.
-      for (const fd of ready) this.#handlers.get(fd)?.onReady();
+      for (const fd of ready) this.#watched.get(fd)?.handler.onReady();
       served += count;
     }
     return served;
   }
 
   close(): void {
-    for (const handler of [...this.#handlers.values()]) handler.onSetClosed?.();
+    for (const { handler } of [...this.#watched.values()]) handler.onSetClosed?.();
     this.#isClosed = true;
-    this.#handlers.clear();
+    this.#watched.clear();
     this.buffers.close();
     closeEpoll(this.#epoll);
   }

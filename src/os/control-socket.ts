@@ -18,6 +18,8 @@ export interface ControlListener {
    * a data connection is for the lane that will own it.
    */
   bytesWanted(): number;
+  /** Whether a part of that frame has come: the rest is most likely there as well. */
+  isAmidFrame(): boolean;
   /** The bytes are valid during the call only. */
   onBytes(bytes: Uint8Array): void;
   /** The peer closed, or a call failed; the socket is closed already. */
@@ -28,12 +30,12 @@ export class ControlSocket implements ControlHandler {
   readonly fd: number;
   readonly peerHost: string;
   readonly peerPort: number;
-  /** Own address of the connection. */
-  readonly localHost: string;
   readonly #set: ControlSet;
   readonly #listener: ControlListener;
   readonly #buffers: ControlBuffers;
   #outputBytes = 0;
+  /** The kernel did not take all of it: the set tells when there is room. */
+  #isBlocked = false;
   #isOpen = true;
   #isReading = false;
 
@@ -42,13 +44,11 @@ export class ControlSocket implements ControlHandler {
     this.fd = fd;
     this.peerHost = address.host;
     this.peerPort = address.port;
-    this.localHost = localAddress(fd).host;
     this.#buffers = set.buffers.take();
     this.#set = set;
     this.#listener = listener;
     try {
       set.add(fd, this);
-      set.want(fd, false, false);
     } catch (error) {
       set.buffers.giveBack(this.#buffers);
       throw error;
@@ -57,6 +57,11 @@ export class ControlSocket implements ControlHandler {
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** Own address of the connection, while it is open. */
+  get localHost(): string {
+    return localAddress(this.fd).host;
   }
 
   get isLoopback(): boolean {
@@ -70,29 +75,37 @@ export class ControlSocket implements ControlHandler {
       this.#onReadyWhilePaused();
       return;
     }
+    while (this.#read());
+  }
+
+  /** Whether to read on: a part of a frame came, and the rest is wanted. */
+  #read(): boolean {
     const { input, iov } = this.#buffers;
     setIov(iov, 0, input.addr, Math.min(this.#listener.bytesWanted(), INPUT_BYTES));
     const received = receiveVector(this.fd, iov, 0, 1);
     if (received > 0) this.#listener.onBytes(input.uint8.subarray(0, received));
     else if (received === 0) this.#fail(END_OF_STREAM);
     else if (received !== -EAGAIN) this.#fail(errnoName(-received));
+    return received > 0 && this.#isOpen && this.#isReading && this.#listener.isAmidFrame();
   }
 
   onSetClosed(): void {
     this.#fail('closed here');
   }
 
-  // Nobody reads: what is reported is room to write, or the death of the connection.
+  // Nobody reads: what is reported is room to write, the death of the connection, or bytes that
+  // came meanwhile; of those no more is told until somebody reads.
   #onReadyWhilePaused(): void {
+    this.#updateInterest();
     const error = takeSocketError(this.fd);
     if (error !== 0) this.#fail(errnoName(error));
   }
 
-  /** Reads frames, or leaves what comes in the kernel. */
+  /** Reads frames, or leaves what comes in the kernel: mostly nothing, so the set is not told. */
   setReading(isReading: boolean): void {
     if (!this.#isOpen || isReading === this.#isReading) return;
     this.#isReading = isReading;
-    this.#updateInterest();
+    if (isReading) this.#updateInterest();
   }
 
   #updateInterest(): void {
@@ -122,9 +135,11 @@ export class ControlSocket implements ControlHandler {
       return;
     }
     const taken = Math.max(0, sent);
+    const isBlocked = this.#isBlocked;
     output.uint8.copyWithin(0, taken, this.#outputBytes);
     this.#outputBytes -= taken;
-    this.#updateInterest();
+    this.#isBlocked = this.#outputBytes > 0;
+    if (isBlocked || this.#isBlocked) this.#updateInterest();
   }
 
   #fail(reason: string): void {

@@ -6,6 +6,7 @@ import {
   getSocketNumber,
   getSocketText,
   IPPROTO_TCP,
+  isConnected,
   listenOn,
   localAddress,
   openStreamSocket,
@@ -24,7 +25,7 @@ const TUNING = { bufferBytes: 0, userTimeoutMs: 0, isZeroCopy: false };
 type Change = Partial<Pick<DialOptions, 'nic' | 'congestion' | 'timeoutMs'>>;
 
 async function dialTo(port: number, change: Change = {}) {
-  const set = new ControlSet();
+  const set = new ControlSet(8);
   const pump = setInterval(() => set.poll(), 1);
   try {
     const address = { host: '127.0.0.1', port };
@@ -42,6 +43,10 @@ test('dial: connects, bound to the interface that was named', async () => {
   const fd = await dialTo(port, { nic: 'lo' });
   assert.equal(getSocketText(fd, SOL_SOCKET, SO_BINDTODEVICE), 'lo');
   assert.equal(getSocketNumber(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+  assert.ok(isConnected(fd));
+  const other = openStreamSocket('127.0.0.1');
+  assert.ok(!isConnected(other), 'nobody was called');
+  closeFd(other);
   closeFd(fd);
   closeFd(listenFd);
 });

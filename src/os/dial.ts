@@ -1,16 +1,20 @@
 // Making a connection: resolve, bind to an interface, connect without blocking, set the options.
 
 import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
+import { EPOLLOUT } from '../ffi/libc/epoll.js';
 import { ECONNREFUSED, EINPROGRESS, errnoName } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
+import { addressesOfName } from '../ffi/libc/host-name.js';
 import { checkCall } from '../ffi/libc/library.js';
 import {
   bindSocket,
   connectSocket,
   formatAddress,
   IPPROTO_TCP,
+  isConnected,
   openStreamSocket,
   SO_BINDTODEVICE,
   SO_RCVBUF,
@@ -49,14 +53,30 @@ export interface DialOptions {
 
 /** Every address of a name, in the order in which they should be tried. */
 export async function resolveHost(host: string): Promise<string[]> {
+  if (isIP(host) !== 0) return [numericScope(host)];
   try {
     const found = await lookup(host, { all: true, verbatim: true });
-    return found.map((entry) => entry.address);
+    return found.map((entry) => numericScope(entry.address));
   } catch (error) {
-    throw new TcpxError('ERR_SYS_RESOLVE', `resolve ${JSON.stringify(host)}: no address`, {
-      cause: error,
-    });
+    throw unresolved(host, error);
   }
+}
+
+/** The first address of a name, at once: the thread stands still while it is looked up. */
+export function resolveHostNow(host: string): string {
+  if (isIP(host) !== 0) return numericScope(host);
+  const [address] = addressesOfName(host);
+  if (address === undefined) throw unresolved(host);
+  return address;
+}
+
+// The kernel takes the interface of a link-local address as a number; people name it.
+function numericScope(host: string): string {
+  return /%.*\D/.test(host) ? (addressesOfName(host)[0] ?? host) : host;
+}
+
+function unresolved(host: string, cause?: unknown): TcpxError {
+  return new TcpxError('ERR_SYS_RESOLVE', `resolve ${JSON.stringify(host)}: no address`, { cause });
 }
 
 /** A connected descriptor; refusal is ERR_PEER_UNREACHABLE with errno in its facts. */
@@ -78,6 +98,8 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
     closeFd(fd);
     return Promise.reject(unreachable(address, -started));
   }
+  // A kernel that answers itself, over loopback, has done so by now.
+  if (started === 0 || isConnected(fd)) return Promise.resolve(fd);
   return new Promise((resolve, reject) => {
     const fail = (error: TcpxError): void => {
       stopTimer();
@@ -97,8 +119,7 @@ export function dial(set: ControlSet, options: DialOptions): Promise<number> {
       resolve(fd);
     };
     const onSetClosed = (): void => fail(closedHere(options));
-    set.add(fd, { onReady, onSetClosed });
-    set.want(fd, false, true);
+    set.add(fd, { onReady, onSetClosed }, EPOLLOUT);
   });
 }
 

@@ -14,6 +14,8 @@ import {
   viewMapping,
 } from '../ffi/libc/mapping.js';
 
+import { preferNodeForRange } from '../ffi/libc/memory-policy.js';
+
 export { copyMemory, crc32At, loadCrc32 };
 
 export interface FixedMemory {
@@ -30,6 +32,11 @@ const PAGE_BYTES = 4096;
 export function createFixedMemory(bytes: number, options: MapOptions = {}): FixedMemory {
   const mapping = mapMemory(Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES, options);
   return viewsOver(mapping.addr, mapping.bytes, viewMapping(mapping));
+}
+
+/** Whole pages of it that nobody has touched yet shall lie on this NUMA node; a wish. */
+export function placeFixedMemory(memory: FixedMemory, at: number, bytes: number, node: number) {
+  preferNodeForRange(memory.addr + at, bytes, node);
 }
 
 /** The same memory as another thread mapped. */
@@ -55,8 +62,12 @@ export const mappedMemory: MemorySource = {
   destroy: destroyFixedMemory,
 };
 
+/** So many of a kind wait with their pages: to drop them and fault them in anew takes longer. */
+const WARM_MAX = 8;
+
 /**
- * Mappings and views that are given back wait for the next who asks for the same. Node frees what
+ * Mappings and views that are given back wait for the next who asks for the same. What was written
+ * there may be there still. Node frees what
  * it knows of a view in a turn of the thread's event loop, and a lane has none: each new view would
  * cost some 250 bytes for as long as the lane lives.
  */
@@ -76,13 +87,10 @@ export class ReusedMemory implements MemorySource {
     const kind = this.#kinds.get(memory);
     assert(kind !== undefined, 'the memory is of this source, and in use');
     this.#kinds.delete(memory);
-    if (!dropPages(memory)) {
-      destroyFixedMemory(memory);
-      return;
-    }
     const spare = this.#spare.get(kind) ?? [];
-    spare.push(memory);
     this.#spare.set(kind, spare);
+    if (spare.length < WARM_MAX || dropPages(memory)) spare.push(memory);
+    else destroyFixedMemory(memory);
   }
 
   end(): void {

@@ -12,7 +12,7 @@ import { Listener } from './listener.js';
 const ADDRESS = { host: '127.0.0.1', port: 0 };
 
 async function congestionOfAccepted(congestion: string): Promise<string> {
-  const set = new ControlSet();
+  const set = new ControlSet(8);
   const accepted: number[] = [];
   const onAccepted = (fd: number): void => void accepted.push(fd);
   const listener = new Listener(set, {
@@ -51,7 +51,7 @@ test('listener: a connection begins with the congestion control asked for', asyn
 });
 
 test('listener: a congestion control that the kernel does not have is named', () => {
-  const set = new ControlSet();
+  const set = new ControlSet(8);
   const told = { onAccepted: () => undefined, onRefused: () => undefined };
   const options = { address: ADDRESS, congestion: 'no-such', ...told };
   const openFds = (): number => readdirSync('/proc/self/fd').length;

@@ -90,3 +90,13 @@ test('session: a message ends with its signal or its deadline', async () => {
   await assert.rejects(async () => await message, isAbort);
   clearInterval(driven);
 });
+
+test('p2p: closing ends an accept; one name is accepted once at a time', async () => {
+  const server = await TcpxSession.open({ name: 'server', settings: QUIET });
+  server.listen();
+  const first = server.accept('client', Number.POSITIVE_INFINITY);
+  await assert.rejects(server.accept('client'), withCode('ERR_USAGE_STATE', /already/));
+  const told = assert.rejects(first, withCode('ERR_USAGE_STATE', /closed/));
+  await server.close();
+  await told;
+});

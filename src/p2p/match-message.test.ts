@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { withCode } from '../../test/support/expect-error.js';
 import { isTcpxError } from '../base/errors.js';
 import {
   decodeMatch,
@@ -49,10 +50,12 @@ test('match message: random bytes are refused with a typed error or give bounded
 });
 
 test('match queue: a receive offered twice or answered without waiting breaks a rule', () => {
-  const queue = new MatchQueue();
+  const queue = new MatchQueue(2);
   queue.addOffer(offer(1));
   const isBroken = (error: unknown) => isTcpxError(error, 'ERR_WIRE_STATE');
   assert.throws(() => queue.addOffer(offer(1)), isBroken);
   assert.throws(() => queue.addOffer(offer(0)), isBroken);
   assert.throws(() => queue.takeReceive(1), isBroken);
+  queue.addOffer(offer(2));
+  assert.throws(() => queue.addOffer(offer(3)), withCode('ERR_WIRE_STATE', /session\.offersMax/));
 });

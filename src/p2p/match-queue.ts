@@ -2,40 +2,43 @@
 // order the peer's messages take. Pure. The peer's numbers are checked: each comes once.
 
 import { TcpxError } from '../base/errors.js';
+import type { LiveOperation } from './live-operation.js';
 import type { Misfit, Offer } from './match-message.js';
-import type { Receive, Send } from './operation.js';
-
-/** Receives that a peer may have offered and that wait for a send here. */
-const OFFERS_MAX = 65_536;
 
 export interface Pair {
   readonly number: number;
-  readonly send: Send;
+  readonly send: LiveOperation;
   readonly offer: Offer;
   readonly misfit: Misfit | undefined;
 }
 
 export class MatchQueue {
-  readonly #sends = new Map<number, Send>();
+  readonly #offersMax: number;
+  readonly #sends = new Map<number, LiveOperation>();
   readonly #offers = new Map<number, Offer>();
-  readonly #receives = new Map<number, Receive>();
+  readonly #receives = new Map<number, LiveOperation>();
   #lastSend = 0;
   #lastReceive = 0;
   #matched = 0;
 
-  get waitingSends(): Iterable<Send> {
+  /** `offersMax`: receives that a peer may have offered and that wait for a send here. */
+  constructor(offersMax: number) {
+    this.#offersMax = offersMax;
+  }
+
+  get waitingSends(): Iterable<LiveOperation> {
     return this.#sends.values();
   }
 
-  get openReceives(): Iterable<Receive> {
+  get openReceives(): Iterable<LiveOperation> {
     return this.#receives.values();
   }
 
-  addSend(send: Send): void {
+  addSend(send: LiveOperation): void {
     this.#sends.set(++this.#lastSend, send);
   }
 
-  addReceive(receive: Receive): number {
+  addReceive(receive: LiveOperation): number {
     this.#receives.set(++this.#lastReceive, receive);
     return this.#lastReceive;
   }
@@ -44,7 +47,9 @@ export class MatchQueue {
     if (offer.number <= this.#matched || this.#offers.has(offer.number)) {
       throw broken(`receive ${offer.number} is offered twice`);
     }
-    if (this.#offers.size >= OFFERS_MAX) throw broken(`over ${OFFERS_MAX} receives wait`);
+    if (this.#offers.size >= this.#offersMax) {
+      throw broken(`${this.#offersMax} receives wait, session.offersMax allows no more`);
+    }
     this.#offers.set(offer.number, offer);
   }
 
@@ -61,7 +66,7 @@ export class MatchQueue {
   }
 
   /** The receive that the peer speaks of; it must be one that waits. */
-  takeReceive(number: number): Receive {
+  takeReceive(number: number): LiveOperation {
     const receive = this.#receives.get(number);
     if (receive === undefined) throw broken(`receive ${number} does not wait`);
     this.#receives.delete(number);
@@ -75,7 +80,7 @@ export class MatchQueue {
   }
 }
 
-function misfitOf(send: Send, offer: Offer): Misfit | undefined {
+function misfitOf(send: LiveOperation, offer: Offer): Misfit | undefined {
   if (send.facts.tag !== offer.tag) return 'ERR_XFER_ORDER';
   if (send.facts.bytes < offer.target.bytes) return 'ERR_XFER_SHORT';
   if (send.facts.bytes > offer.target.bytes) return 'ERR_XFER_OVERSIZE';

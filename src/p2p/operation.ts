@@ -1,75 +1,60 @@
-// One posted send or receive. The two are tracked apart and have different types: a receive holds a
-// slot (a registration of its range) that its owner frees by consuming it; a send holds nothing.
-//
-//   send:     waiting ──offer──► writing ──► done │ failed
-//   receive:  posted  ──landed─► done ──consume──► consumed │ failed
+// One posted send or receive as programs hold it. The two have different types: only a receive can
+// be consumed.
 
-import { TcpxError } from '../base/errors.js';
+import { inspect } from 'node:util';
+import type { TcpxError } from '../base/errors.js';
+import { formatBytes } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
-import type { Region } from '../memory/region.js';
-
-/** `waiting` for its counterpart, `moving`, then `done` or `failed`; `consumed` after that. */
-export type OperationState = 'waiting' | 'moving' | 'done' | 'failed' | 'consumed';
-
-/** What was posted. */
-export interface OperationFacts {
-  /** Number of the memory. */
-  readonly memId: number;
-  /** First byte in it. */
-  readonly offset: number;
-  /** Length. */
-  readonly bytes: number;
-  /** Must be the same at both ends. */
-  readonly tag: number;
-}
+import type { LiveOperation, OperationState } from './live-operation.js';
 
 abstract class Operation {
-  /** What was posted. */
-  readonly facts: OperationFacts;
-  protected current: OperationState = 'waiting';
-  #error: TcpxError | undefined;
-  readonly #onSettled: () => void;
+  readonly #live: LiveOperation;
 
   /** @internal */
-  constructor(facts: OperationFacts, onSettled: () => void) {
-    this.facts = facts;
-    this.#onSettled = onSettled;
+  constructor(live: LiveOperation) {
+    this.#live = live;
+  }
+
+  /** Number of the memory. */
+  get memId(): number {
+    return this.#live.facts.memId;
+  }
+
+  /** First byte in it. */
+  get offset(): number {
+    return this.#live.facts.offset;
+  }
+
+  /** Length. */
+  get bytes(): number {
+    return this.#live.facts.bytes;
+  }
+
+  /** Must be the same at both ends. */
+  get tag(): number {
+    return this.#live.facts.tag;
   }
 
   /** How far it is. */
   get state(): OperationState {
-    return this.current;
+    return this.#live.state;
   }
 
   /** Why it failed. */
   get error(): TcpxError | undefined {
-    return this.#error;
+    return this.#live.error;
   }
 
   /** Whether it is done or has failed. */
   get isSettled(): boolean {
-    return this.current !== 'waiting' && this.current !== 'moving';
+    return this.#live.isSettled;
   }
 
-  /**
-   * Called by the peer.
-   * @internal
-   */
-  finish(): void {
-    if (this.isSettled) return;
-    this.current = 'done';
-    this.#onSettled();
-  }
-
-  /**
-   * Called by the peer.
-   * @internal
-   */
-  fail(error: TcpxError): void {
-    if (this.isSettled) return;
-    this.current = 'failed';
-    this.#error = error;
-    this.#onSettled();
+  /** A line: what was posted, and how it stands. */
+  [inspect.custom](): string {
+    const { memId, offset, bytes, tag, state } = this;
+    const what = `${formatBytes(bytes)} at ${offset} of memory ${memId}, tag ${tag}`;
+    return `${this.constructor.name} { ${what}, ${state} }`;
   }
 }
 
@@ -83,36 +68,17 @@ abstract class Operation {
 export class Send extends Operation {
   /** Tells it from a receive. */
   readonly kind = 'send';
-  /** Memory that it sends from. */
-  readonly source: Region;
-  #receipt: Receipt | undefined;
+  readonly #live: LiveOperation;
 
   /** @internal */
-  constructor(facts: OperationFacts, source: Region, onSettled: () => void) {
-    super(facts, onSettled);
-    this.source = source;
-  }
-
-  /**
-   * Called by the peer.
-   * @internal
-   */
-  begin(): void {
-    this.current = 'moving';
+  constructor(live: LiveOperation) {
+    super(live);
+    this.#live = live;
   }
 
   /** How its bytes went, once they have landed. */
   get receipt(): Receipt | undefined {
-    return this.#receipt;
-  }
-
-  /**
-   * Called by the peer.
-   * @internal
-   */
-  land(receipt: Receipt): void {
-    this.#receipt = receipt;
-    this.finish();
+    return this.#live.receipt;
   }
 }
 
@@ -126,24 +92,4 @@ export class Send extends Operation {
 export class Receive extends Operation {
   /** Tells it from a send. */
   readonly kind = 'receive';
-  /** The range as the peer may write it: its own registration, for this receive alone. */
-  readonly slot: Region;
-
-  /** @internal */
-  constructor(facts: OperationFacts, slot: Region, onSettled: () => void) {
-    super(facts, onSettled);
-    this.slot = slot;
-  }
-
-  /**
-   * Called by the transfer.
-   * @internal
-   */
-  setConsumed(): void {
-    if (this.current === 'done') {
-      this.current = 'consumed';
-      return;
-    }
-    throw new TcpxError('ERR_USAGE_STATE', `consume: the receive is ${this.current}, not done`);
-  }
 }

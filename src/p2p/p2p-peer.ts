@@ -1,8 +1,9 @@
 // One peer of a p2p session: its engine session, and what is posted to it in both directions.
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
-import { liveSession } from '../engine/live-session.js';
 import type { Session } from '../engine/session.js';
+import { liveSession } from '../engine/session-face.js';
+import type { LiveOperation, OperationFacts } from './live-operation.js';
 import {
   decodeMatch,
   encodeLanded,
@@ -12,28 +13,28 @@ import {
   type Misfit,
 } from './match-message.js';
 import { MatchQueue, type Pair } from './match-queue.js';
-import type { OperationFacts, Receive, Send } from './operation.js';
 
 export class P2pPeer {
   readonly name: string;
   readonly session: Session;
-  readonly #queue = new MatchQueue();
+  readonly #queue: MatchQueue;
   /** Sends that have found their receive and have not ended. */
-  readonly #moving = new Set<Send>();
+  readonly #moving = new Set<LiveOperation>();
 
   readonly #hasRoom: () => boolean;
   /** What the engine has no room for at the moment, in order. */
   #held: (() => void)[] = [];
 
-  constructor(name: string, session: Session, hasRoom: () => boolean) {
+  constructor(name: string, session: Session, offersMax: number, hasRoom: () => boolean) {
     this.name = name;
+    this.#queue = new MatchQueue(offersMax);
     this.session = session;
     this.#hasRoom = hasRoom;
     void session.closed.then(() => this.#end());
   }
 
   /** On a session that was lost it fails, as what waited there did. */
-  postSend(send: Send): void {
+  postSend(send: LiveOperation): void {
     if (liveSession(this.session).isLost(`send to ${this.name}`)) {
       send.fail(unmatched('send', send.facts, this, this.session.error));
       return;
@@ -42,13 +43,13 @@ export class P2pPeer {
     this.#match();
   }
 
-  postReceive(receive: Receive): void {
+  postReceive(receive: LiveOperation): void {
     if (liveSession(this.session).isLost(`receive from ${this.name}`)) {
       receive.fail(unmatched('receive', receive.facts, this, this.session.error));
       return;
     }
     const number = this.#queue.addReceive(receive);
-    const target = receive.slot.descriptor;
+    const target = receive.region.descriptor;
     const offer = encodeOffer({ number, tag: receive.facts.tag, target });
     this.#post(() => void this.session.notify(offer));
   }
@@ -111,14 +112,15 @@ export class P2pPeer {
 
   #write({ send, offer, number }: Pair): void {
     const { offset, bytes, tag } = send.facts;
-    const places = { local: send.source, localOffset: offset, remote: offer.target };
+    const places = { local: send.region, localOffset: offset, remote: offer.target };
     const notify = encodeLanded(number, tag, bytes);
     try {
       const transfer = this.session.write([{ ...places, remoteOffset: 0, bytes }], { notify });
       transfer.done.then(
         (receipt) => {
           this.#moving.delete(send);
-          send.land(receipt);
+          send.receipt = receipt;
+          send.finish();
         },
         (error: unknown) => this.#fail(send, error),
       );
@@ -127,7 +129,7 @@ export class P2pPeer {
     }
   }
 
-  #fail(send: Send, error: unknown): void {
+  #fail(send: LiveOperation, error: unknown): void {
     this.#moving.delete(send);
     send.fail(toTcpxError(error, 'ERR_XFER_FAILED', `send to ${this.name}`));
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
 import { simulatedRange } from '../../test/support/gpu-memory.js';
 import { SIMULATED_GPU_MODULE } from '../../test/support/simulated-gpu.js';
 import { type ErrorCode, isTcpxError } from '../base/errors.js';
@@ -114,13 +115,15 @@ test('p2p: both directions at once are counted apart', async (t) => {
   await assert.rejects(pair.in.consume(question), has('ERR_USAGE_ARGUMENT'));
 });
 
-test('p2p: consuming a send is impossible, by type and at run time', async (t) => {
+test('p2p: a send prints as one, and cannot be consumed, by type and at run time', async (t) => {
   const pair = await openPair(t);
   const memory = pair.client.registerMemory(new Uint8Array(8));
   const target = pair.server.registerMemory(new Uint8Array(8));
   const send = pair.out.postSend(memory, 0, 8, 1);
   const receive = pair.in.postRecv(target, 0, 8, 1);
   await both(pair.out, pair.in);
+  assert.match(inspect(send), /^Send \{ 8 B at 0 of memory 1, tag 1, \w+ \}$/);
+  assert.match(inspect(receive), /^Receive \{ 8 B at 0 of memory 1, tag 1, \w+ \}$/);
   // @ts-expect-error a send is not a receive
   await assert.rejects(pair.out.consume(send), has('ERR_USAGE_ARGUMENT'));
   await assert.rejects(pair.out.consume(receive), has('ERR_USAGE_ARGUMENT'));

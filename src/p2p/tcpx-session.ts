@@ -1,7 +1,8 @@
 // Sessions in two roles, the C++ TcpxSession: a server listens and accepts, a client loads how the
 // server is reached and connects. Which of the two it is follows from the first call and stays.
 
-import { AbortError, throwIfAborted } from '../base/abort.js';
+import { inspect } from 'node:util';
+import { AbortError, onAbort, throwIfAborted } from '../base/abort.js';
 import {
   checkLog,
   checkOneOf,
@@ -17,6 +18,7 @@ import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { SettingValues } from '../base/settings.js';
+import { plural } from '../base/units.js';
 import { type ConnInfo, formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
 import { Engine } from '../engine/engine.js';
 import type { DeregisterOptions } from '../engine/engine-options.js';
@@ -82,7 +84,10 @@ export class TcpxSession {
     const arrivals = new Arrivals();
     const bySession = new Map<Session, P2pPeer>();
     const hasRoom = (): boolean => engine.hasRoom;
-    const toPeer = (session: Session): P2pPeer => peerOf(bySession, session, hasRoom);
+    const toPeer = (session: Session): P2pPeer => {
+      const offersMax = engine.config.values['session.offersMax'];
+      return peerOf(bySession, session, offersMax, hasRoom);
+    };
     const engine = await Engine.open({
       ...options,
       onSession: (session) => arrivals.add(toPeer(session)),
@@ -152,7 +157,7 @@ export class TcpxSession {
     let failure: unknown;
     for (const host of info.hosts) {
       try {
-        const session = await this.#engine.connect(host, info.port, options);
+        const session = await this.#engine.connect(host, { ...options, port: info.port });
         await this.#checkInstance(session, info, remoteName);
         this.#peers.set(remoteName, this.#arrivals.toPeer(session));
         return;
@@ -207,9 +212,20 @@ export class TcpxSession {
     throw new TcpxError('ERR_USAGE_NOT_FOUND', `createTransfer: ${remoteName} is not connected`);
   }
 
+  /** A line: its name, what it has become, its peers. */
+  [inspect.custom](): string {
+    return `TcpxSession { ${this.name}, role ${this.role}, ${plural(this.#peers.size, 'peer')} }`;
+  }
+
+  /** As `close`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
   /** Ends it; what has no counterpart fails with `ERR_XFER_UNMATCHED`. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#arrivals.end(new TcpxError('ERR_USAGE_STATE', 'accept: the session was closed'));
     await this.#engine.close();
   }
 
@@ -227,10 +243,15 @@ export class TcpxSession {
   }
 
   async #checkInstance(session: Session, info: ConnInfo, remoteName: string): Promise<void> {
-    if (session.facts.peerInstance === info.instance) return;
+    if (session.peerInstance === info.instance) return;
     await this.#engine.drive(session.close());
     throw new TcpxError('ERR_PEER_LOST', `connect to ${remoteName}: another process answers there`);
   }
+}
+
+interface Acceptor {
+  resolve(peer: P2pPeer): void;
+  fail(error: TcpxError): void;
 }
 
 /** Clients that have come and were not accepted yet, and who waits for which. */
@@ -239,23 +260,31 @@ class Arrivals {
     throw new TcpxError('ERR_USAGE_STATE', 'the session is not open yet');
   };
   readonly #waiting = new Map<string, P2pPeer>();
-  readonly #acceptors = new Map<string, (peer: P2pPeer) => void>();
+  readonly #acceptors = new Map<string, Acceptor>();
 
   add(peer: P2pPeer): void {
     const acceptor = this.#acceptors.get(peer.name);
     this.#acceptors.delete(peer.name);
     if (acceptor === undefined) this.#waiting.set(peer.name, peer);
-    else acceptor(peer);
+    else acceptor.resolve(peer);
+  }
+
+  /** Nobody comes any more. */
+  end(error: TcpxError): void {
+    for (const acceptor of this.#acceptors.values()) acceptor.fail(error);
   }
 
   next(name: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<P2pPeer> {
     const known = this.#waiting.get(name);
     this.#waiting.delete(name);
     if (known?.session.isReady === true) return Promise.resolve(known);
+    if (this.#acceptors.has(name)) {
+      throw new TcpxError('ERR_USAGE_STATE', `accept: ${name} is waited for already`);
+    }
     return new Promise((resolve, reject) => {
       const end = (): void => {
         stopTimer();
-        signal?.removeEventListener('abort', abort);
+        release();
       };
       const fail = (error: TcpxError): void => {
         end();
@@ -263,16 +292,18 @@ class Arrivals {
         reject(error);
       };
       const abort = (): void => {
-        if (signal !== undefined) fail(new AbortError(`accept ${name}: aborted`, signal));
+        if (signal !== undefined)
+          fail(new AbortError(`accept ${name}: aborted by its signal`, signal));
       };
       const stopTimer = afterMs(timeoutMs, () => {
         fail(new TcpxError('ERR_PEER_TIMEOUT', `accept ${name}: not here in ${timeoutMs} ms`));
       });
-      signal?.addEventListener('abort', abort, { once: true });
-      this.#acceptors.set(name, (peer) => {
+      const release = onAbort(signal, abort);
+      const arrive = (peer: P2pPeer): void => {
         end();
         resolve(peer);
-      });
+      };
+      this.#acceptors.set(name, { resolve: arrive, fail });
     });
   }
 }
@@ -280,11 +311,12 @@ class Arrivals {
 function peerOf(
   bySession: Map<Session, P2pPeer>,
   session: Session,
+  offersMax: number,
   hasRoom: () => boolean,
 ): P2pPeer {
   const known = bySession.get(session);
   if (known !== undefined) return known;
-  const peer = new P2pPeer(session.facts.peerName, session, hasRoom);
+  const peer = new P2pPeer(session.peerName, session, offersMax, hasRoom);
   bySession.set(session, peer);
   void session.closed.then(() => bySession.delete(session));
   return peer;

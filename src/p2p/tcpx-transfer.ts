@@ -1,7 +1,7 @@
 // A group of posted sends and receives with one peer: the C++ TcpxTransfer. Memory is named by
 // number and offset; sends and receives are counted apart; only receives can be consumed.
 
-import { throwIfAborted } from '../base/abort.js';
+import { onAbort, throwIfAborted } from '../base/abort.js';
 import {
   checkList,
   checkRecord,
@@ -12,8 +12,9 @@ import {
 import { afterMs } from '../base/clock.js';
 import { TcpxError } from '../base/errors.js';
 import type { Engine } from '../engine/engine.js';
+import { LiveOperation, type OperationFacts } from './live-operation.js';
 import type { MemoryTable } from './memory-table.js';
-import { type OperationFacts, Receive, Send } from './operation.js';
+import { Receive, Send } from './operation.js';
 import type { P2pPeer } from './p2p-peer.js';
 
 /** How many operations there are, by state. */
@@ -61,7 +62,8 @@ export class TcpxTransfer {
   readonly #engine: Engine;
   readonly #memory: MemoryTable;
   readonly #peer: P2pPeer;
-  readonly #open = new Set<Receive>();
+  /** Posted, and not consumed yet. */
+  readonly #open = new Map<Receive, LiveOperation>();
   #error: TcpxError | undefined;
   #waiters: (() => void)[] = [];
   #isReleased = false;
@@ -77,12 +79,12 @@ export class TcpxTransfer {
   postSend(memId: number, offset: number, bytes: number, tag: number): Send {
     this.#check('postSend', tag);
     const { region } = this.#memory.range(memId, offset, bytes, 'send');
-    const send = new Send({ memId, offset, bytes, tag }, region, () => {
+    const send = new LiveOperation({ memId, offset, bytes, tag }, region, () => {
       this.#settle(this.sends, send.error);
     });
     this.#peer.postSend(send);
     this.sends.posted++;
-    return send;
+    return new Send(send);
   }
 
   /** Receives into a range; it matches the peer's send of its turn. */
@@ -91,12 +93,10 @@ export class TcpxTransfer {
     try {
       this.#peer.postReceive(receive);
     } catch (error) {
-      void this.#engine.deregister(receive.slot);
+      void this.#engine.deregister(receive.region);
       throw error;
     }
-    this.#open.add(receive);
-    this.receives.posted++;
-    return receive;
+    return this.#keep(receive);
   }
 
   /** One send per column entry, in order; if one is bad, none is posted. */
@@ -113,7 +113,7 @@ export class TcpxTransfer {
 
   /** One receive per column entry, in order; if one is bad, none is posted. */
   postRecvBatch(batch: OperationBatch): Receive[] {
-    const receives: Receive[] = [];
+    const receives: LiveOperation[] = [];
     try {
       for (const facts of operationsOf(batch, 'postRecvBatch')) {
         receives.push(this.#openReceive(facts, 'postRecvBatch'));
@@ -121,23 +121,29 @@ export class TcpxTransfer {
       for (const receive of receives) this.#peer.postReceive(receive);
     } catch (error) {
       // Thrown before the first post: there is no slot left, or no connection.
-      for (const { slot } of receives) void this.#engine.deregister(slot);
+      for (const { region } of receives) void this.#engine.deregister(region);
       throw error;
     }
-    for (const receive of receives) this.#open.add(receive);
-    this.receives.posted += receives.length;
-    return receives;
+    return receives.map((receive) => this.#keep(receive));
+  }
+
+  #keep(receive: LiveOperation): Receive {
+    const kept = new Receive(receive);
+    this.#open.set(kept, receive);
+    this.receives.posted++;
+    return kept;
   }
 
   /** The data of a completed receive was taken: its slot is free again. */
   async consume(receive: Receive): Promise<void> {
-    if (!(receive instanceof Receive) || !this.#open.has(receive)) {
+    const live = this.#open.get(receive);
+    if (live === undefined) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', 'consume: not a receive of this transfer');
     }
-    receive.setConsumed();
+    live.consume();
     this.#open.delete(receive);
     this.receives.consumed++;
-    await this.#engine.deregister(receive.slot);
+    await this.#engine.deregister(live.region);
   }
 
   /** Looks once; where callers drive, this moves data. */
@@ -156,7 +162,7 @@ export class TcpxTransfer {
     const wake = (): void => this.#wake();
     // A little late rather than early: woken once, the time must be over.
     const stopTimer = afterMs(timeoutMs + 2, wake);
-    signal?.addEventListener('abort', wake, { once: true });
+    const release = onAbort(signal, wake);
     try {
       while (this.#pending() > 0 && this.#engine.nowUs() < endUs) {
         throwIfAborted(signal, `wait with ${this.#peer.name}`);
@@ -164,7 +170,7 @@ export class TcpxTransfer {
       }
     } finally {
       stopTimer();
-      signal?.removeEventListener('abort', wake);
+      release();
     }
     if (this.#error !== undefined) throw this.#error;
     if (this.#pending() > 0) throw this.#late(timeoutMs);
@@ -181,19 +187,21 @@ export class TcpxTransfer {
       throw new TcpxError('ERR_USAGE_STATE', `release: ${unconsumed} receives were not consumed`);
     }
     this.#isReleased = true;
-    for (const failed of this.#open) await this.#engine.deregister(failed.slot);
+    for (const failed of this.#open.values()) await this.#engine.deregister(failed.region);
     this.#open.clear();
   }
 
   /** Its range becomes a region of its own, which the peer may write, for this receive alone. */
-  #openReceive(facts: OperationFacts, attempted: string): Receive {
+  #openReceive(facts: OperationFacts, attempted: string): LiveOperation {
     const { memId, offset, bytes, tag } = facts;
     this.#check(attempted, tag);
     const { region } = this.#memory.range(memId, offset, bytes, 'receive');
     const place = region.device === undefined ? {} : { device: region.device };
     const range = { addr: region.addr + offset, bytes, ...place };
     const slot = this.#engine.register(range, { read: false, write: true });
-    const receive = new Receive(facts, slot, () => this.#settle(this.receives, receive.error));
+    const receive = new LiveOperation(facts, slot, () => {
+      this.#settle(this.receives, receive.error);
+    });
     return receive;
   }
 

@@ -53,7 +53,8 @@ const INDEXES = ['localIndexes', 'remoteIndexes'] as const;
 export function checkBlocks(blocks: readonly Block[] | BlockColumns): CheckedBlocks {
   const rows = isColumns(blocks) ? checkColumns(blocks) : columnsOf(blocks);
   if (rows.count === 0) throw new TcpxError('ERR_USAGE_ARGUMENT', 'a request needs a block');
-  for (const remote of rows.remotes) checkKey(remote);
+  for (const local of rows.locals) checkNumbers('local', local, LOCAL_NUMBERS);
+  for (const remote of rows.remotes) checkRemote(remote);
   let totalBytes = 0;
   for (let index = 0; index < rows.count; index++) {
     const local = rows.locals[rows.localIndexes[index] ?? -1];
@@ -161,8 +162,22 @@ class Numbered<T> {
   }
 }
 
-function checkKey(remote: RegionDescriptor): void {
-  if (/^[0-9a-f]{32}$/.test(remote.key)) return;
+const LOCAL_NUMBERS = ['id', 'generation', 'addr', 'bytes'] as const;
+const REMOTE_NUMBERS = ['slot', 'generation', 'bytes'] as const;
+
+// Programs without types pass anything, and what they carried around as JSON.
+function checkNumbers<R extends object>(
+  side: string,
+  region: R,
+  names: readonly (keyof R & string)[],
+) {
+  for (const name of names) checkWhole(`${side}: ${name} of its region`, region[name]);
+}
+
+function checkRemote(remote: RegionDescriptor): void {
+  checkNumbers('remote', remote, REMOTE_NUMBERS);
+  const key: unknown = remote.key;
+  if (typeof key === 'string' && /^[0-9a-f]{32}$/.test(key)) return;
   throw new TcpxError('ERR_USAGE_ARGUMENT', 'a region key has 32 hex digits');
 }
 

@@ -11,7 +11,7 @@
 import type { TcpxError } from '../base/errors.js';
 import type { Generation, TransferSlot } from '../base/quantity.js';
 import type { CheckedBlocks } from './block-columns.js';
-import type { ChannelReceipt, StageTimes, TransferPath } from './receipt.js';
+import type { ChannelReceipt, Choice, StageTimes, TransferPath } from './receipt.js';
 import type { PluginReceipt } from './tcpx/plugin-receipt.js';
 
 export type Capability = 'addressed' | 'matched';
@@ -53,6 +53,8 @@ export interface Outcome {
   /** Given up by its owner: failed, whatever landed before. */
   readonly isCancelled?: boolean;
   readonly channels: readonly ChannelReceipt[];
+  /** What was chosen for this post alone. */
+  readonly choices?: readonly Choice[] | undefined;
   readonly stages?: StageTimes | undefined;
   readonly plugin?: PluginReceipt | undefined;
   /** Chunks and notifications that had to be sent again. */

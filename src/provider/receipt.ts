@@ -15,6 +15,16 @@ export interface ChannelReceipt {
   readonly chunks: number;
 }
 
+/** A setting as it was in effect for a transfer, and who or what chose it. */
+export interface Choice {
+  /** Of the setting; `lanes` of one transfer are those that it was spread over. */
+  readonly name: string;
+  /** As text. */
+  readonly value: string;
+  /** `auto: REASON`, or where it was set: `flag --NAME`, `environment NAME`, `option`. */
+  readonly reason: string;
+}
+
 /** What carried the data: kernel TCP or an NCCL net plugin. */
 export type ProviderName = 'tcp' | 'tcpx';
 
@@ -33,6 +43,8 @@ export interface Receipt {
    * GPU memory is at one end or both, copied through pinned memory there. `tcpx`: by the plugin.
    */
   readonly path: TransferPath;
+  /** Why channels to this peer run over TCP or through shared memory. */
+  readonly pathReason: string;
   /** How the peer has proven itself. */
   readonly trust: string;
   /** What was posted. */
@@ -49,6 +61,11 @@ export interface Receipt {
   readonly damaged: number;
   /** Those that had part in it. */
   readonly channels: readonly ChannelReceipt[];
+  /**
+   * What the session ran with, and why: channels, chunk, window, lanes, spinning, congestion
+   * control; of transfers from 64 KiB on also how they left, and over how many lanes.
+   */
+  readonly choices: readonly Choice[];
   /** Post to confirmation; to now while it is in flight. */
   readonly durationUs: number;
   /** Of a staged transfer: what this end saw of each stage. */
@@ -57,7 +74,7 @@ export interface Receipt {
   readonly plugin?: PluginReceipt;
 }
 
-/** Of a session's tcp channels. */
+/** How the channels of a session go: over TCP, or through memory that both ends share. */
 export type DataPath = 'tcp host' | 'shm';
 
 /** The way that the bytes took. */
@@ -75,7 +92,8 @@ export function isStagedPath(path: TransferPath): boolean {
 /**
  * Microseconds, summed over the chunks, so more than the duration where stages overlap. An end
  * sees its own stages: the initiator of a write copies out and sends (until the target has
- * confirmed, its copy included); that of a read receives (from the request on) and copies in.
+ * confirmed, its copy included); that of a read receives (from the request on) and copies in. The
+ * target tells how long its own copies took.
  */
 export interface StageTimes {
   /** From GPU memory to pinned memory, in µs. */
@@ -86,4 +104,6 @@ export interface StageTimes {
   readonly receiveUs: number;
   /** From pinned memory to GPU memory, in µs. */
   readonly copyInUs: number;
+  /** The target's copies, into its GPU memory (write) or out of it (read), in µs. */
+  readonly peerCopyUs: number;
 }

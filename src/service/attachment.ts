@@ -16,7 +16,7 @@ import { Client } from './client.js';
 import { ClientEngine } from './client-engine.js';
 import { ClientMapping } from './client-mapping.js';
 import { type Answer, Connection, type ConnectionHost } from './connection.js';
-import { type AttachWish, decodeAttach, encodeAttached } from './message-codec.js';
+import { type AttachWish, decodeAttach, encodeAttached, encodeText } from './message-codec.js';
 import type { Message } from './message-stream.js';
 import type { Pumped } from './pump.js';
 
@@ -44,6 +44,8 @@ export class Attachment implements ConnectionHost, Pumped {
   #client: Client | undefined;
   #attaching: Promise<unknown> | undefined;
   #isEnded = false;
+  /** The client lets go of everything, asked by itself or because it has ended. */
+  #leaving: Promise<void> | undefined;
   #closed: Promise<void> = Promise.resolve();
 
   constructor(fd: number, host: AttachmentHost) {
@@ -62,7 +64,11 @@ export class Attachment implements ConnectionHost, Pumped {
   }
 
   async answer(message: Message, descriptors: readonly number[]): Promise<Answer> {
+    if (this.#leaving !== undefined) {
+      throw new TcpxError('ERR_WIRE_FRAME', `socket: message ${message.kind} after CLOSE`);
+    }
     if (this.#client !== undefined) {
+      if (message.kind === MESSAGE_KINDS.CLOSE) return this.#letGo();
       const payload = await this.#client.answer(message, descriptors);
       this.#host.onNews();
       return { payload };
@@ -74,6 +80,22 @@ export class Attachment implements ConnectionHost, Pumped {
     const attaching = this.#attach(decodeAttach(message.payload));
     this.#attaching = attaching.catch(() => undefined);
     return attaching;
+  }
+
+  // Answered when nothing touches the client's memory any more: then its owner may free it.
+  async #letGo(): Promise<Answer> {
+    await this.#leave();
+    return { payload: encodeText('') };
+  }
+
+  #leave(): Promise<void> {
+    this.#leaving ??= this.#client?.close() ?? Promise.resolve();
+    return this.#leaving;
+  }
+
+  /** Attached, and neither ended nor leaving: its mapping is there. */
+  get #served(): Client | undefined {
+    return this.#isEnded || this.#leaving !== undefined ? undefined : this.#client;
   }
 
   async #attach(wish: AttachWish): Promise<Answer> {
@@ -146,8 +168,8 @@ export class Attachment implements ConnectionHost, Pumped {
   }
 
   turn(): boolean {
-    const client = this.#client;
-    if (client === undefined || this.#isEnded) return false;
+    const client = this.#served;
+    if (client === undefined) return false;
     try {
       return client.turn();
     } catch (error) {
@@ -160,20 +182,21 @@ export class Attachment implements ConnectionHost, Pumped {
   }
 
   sleep(): boolean {
-    return this.#client === undefined || this.#isEnded || this.#client.mapping.sleep();
+    return this.#served?.mapping.sleep() ?? true;
   }
 
   wake(): void {
-    if (!this.#isEnded) this.#client?.mapping.wake();
+    this.#served?.mapping.wake();
   }
 
-  onEnded(error: TcpxError | undefined): void {
+  onEnded(error: TcpxError | undefined): Promise<void> {
+    this.#served?.tellEnd(error);
     this.#isEnded = true;
     clearTimeout(this.#silence);
     if (this.#pidfd >= 0) this.#host.set.remove(this.#pidfd);
-    this.#client?.tellEnd(error);
     this.#closed = this.#release(error);
     this.#host.onEnded(this);
+    return this.#closed;
   }
 
   async #release(error: TcpxError | undefined): Promise<void> {
@@ -184,7 +207,7 @@ export class Attachment implements ConnectionHost, Pumped {
       const facts = { client: client.name, pid: client.pid };
       if (error === undefined) log.info('client gone', facts);
       else log.warn('client let go', { ...facts, code: error.code, reason: error.message });
-      await client.close();
+      await this.#leave();
     }
     this.#bell.close();
     if (this.#pidfd >= 0) closeFd(this.#pidfd);

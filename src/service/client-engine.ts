@@ -23,7 +23,7 @@ import type { OtherProcess } from './process-copies.js';
 /** How long deregister waits for a peer that is just writing. */
 const DEREGISTER_WAIT_MS = 500;
 /** What a client may choose for its own engine; the rest is the service's, trust above all. */
-const CLIENT_SETTINGS = /^(flow|lane|socket|gpu|plugin|engine|tcpx)\.|^session\.nics$/;
+const CLIENT_SETTINGS = /^(flow|lane|socket|gpu|plugin|tcpx)\.|^(session\.nics|engine\.provider)$/;
 
 export interface ClientEngineOptions {
   readonly name: string;
@@ -72,7 +72,12 @@ export class ClientEngine {
     checkAgentName(name, 'attach');
     const config = configOf(options.settings, options.config);
     const bytesMax = config.values['service.inboxBytes'];
-    const inbox = new TcpxInbox(log, { bytesMax, peerBytesMax: bytesMax });
+    const inbox = new TcpxInbox(log, {
+      bytesMax,
+      peerBytesMax: bytesMax,
+      partialsMax: config.values['nixl.partialsMax'],
+      earlyMax: config.values['nixl.earlyMax'],
+    });
     const inbound = new Map<string, Session>();
     const shares: Shares = new WeakMap();
     let opened: ClientEngine | undefined;
@@ -84,10 +89,10 @@ export class ClientEngine {
       shareOf: (source) => shares.get(source)?.(),
       onSession: (session) => {
         inbox.admit(session);
-        inbound.set(session.facts.peerName, session);
+        inbound.set(session.peerName, session);
         session.closed.then(() => {
-          if (inbound.get(session.facts.peerName) === session) {
-            inbound.delete(session.facts.peerName);
+          if (inbound.get(session.peerName) === session) {
+            inbound.delete(session.peerName);
           }
         }, ignore);
         options.onActivity();

@@ -8,6 +8,7 @@ import { deviceByPciAddress } from '../ffi/cuda/device.js';
 import { openCudaDriver } from '../ffi/cuda/driver.js';
 import { IpcMapping } from '../ffi/cuda/ipc.js';
 import { ImportedPoolMemory } from '../ffi/cuda/memory-pool.js';
+import { pointerExtent } from '../ffi/cuda/pointer-owner.js';
 import { importSharedMemory } from '../ffi/cuda/shared-memory.js';
 import { closeFd, duplicateFd } from '../ffi/libc/file-descriptor.js';
 import type { RegisterWish } from './message-codec.js';
@@ -17,6 +18,8 @@ export interface OpenedMemory {
   readonly name: string;
   readonly device: number;
   readonly baseAddr: number;
+  /** Of the allocation, as the driver has opened it: what a client says of it proves nothing. */
+  readonly bytes: number;
   users: number;
   close(): void;
 }
@@ -97,14 +100,18 @@ function openIn(context: GpuContext, wish: RegisterWish, fds: readonly number[])
       context,
       fds.map((fd, index) => ({ fd, bytes: segments[index] ?? 0 })),
     );
-    return { baseAddr: memory.addr, close: () => memory.unmap() };
+    return { baseAddr: memory.addr, bytes: memory.bytes, close: () => memory.unmap() };
   }
   if (way === 'pool') {
     const memory = new ImportedPoolMemory(context, fds[0] ?? -1, handle);
-    return { baseAddr: memory.baseAddr, close: () => memory.close() };
+    return { ...extentAt(context, memory.baseAddr), close: () => memory.close() };
   }
   const mapping = new IpcMapping(context, handle);
-  return { baseAddr: mapping.baseAddr, close: () => mapping.close() };
+  return { ...extentAt(context, mapping.baseAddr), close: () => mapping.close() };
+}
+
+function extentAt(context: GpuContext, baseAddr: number) {
+  return { baseAddr, bytes: pointerExtent(context, baseAddr) };
 }
 
 function hexOf(bytes: Uint8Array): string {

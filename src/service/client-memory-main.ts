@@ -8,7 +8,7 @@ import { ProcessStaging } from './process-copies.js';
 
 const client = processOf(new URL(import.meta.url));
 
-class ClientMemory implements GpuProvider {
+class ClientDevices implements GpuProvider {
   #cuda: GpuProvider | undefined;
 
   /** The client's word: whether its addresses are mapped shows when they are used. */
@@ -32,5 +32,5 @@ class ClientMemory implements GpuProvider {
 }
 
 export function openGpuProvider(): GpuProvider {
-  return new ClientMemory();
+  return new ClientDevices();
 }

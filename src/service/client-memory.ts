@@ -1,16 +1,16 @@
 // Memory that a client has registered: how the service reaches it, and what has to be undone. What
 // a client passes is hostile: a file that could become shorter is refused before it is mapped.
 
-import { fstatSync } from 'node:fs';
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MemoryWay } from '../base/service-layout.js';
 import { mapMemory, unmapMemory } from '../ffi/libc/mapping.js';
-import { cannotShrink } from '../ffi/libc/memory-file.js';
+import { settledBytes } from '../ffi/libc/memory-file.js';
 import type { Region } from '../memory/region.js';
 import { type ClientEngine, keyOf } from './client-engine.js';
 import { ClientFiles } from './client-files.js';
 import { ClientGpus } from './client-gpus.js';
+import { quota } from './client-peers.js';
 import type { RegisterWish } from './message-codec.js';
 
 export interface ClientRegion {
@@ -21,26 +21,37 @@ export interface ClientRegion {
   release(): void;
 }
 
+export interface ClientMemoryTerms {
+  /** Why host memory cannot be copied; empty where it can. */
+  readonly copyObstacle: string;
+  /** Why files of a client are not mapped; empty where they are. */
+  readonly shareObstacle: string;
+  readonly regionsMax: number;
+}
+
 const ADDRESS_MAX = 2 ** 47;
 
 export class ClientMemory {
   readonly #engine: ClientEngine;
-  /** Why host memory cannot be copied; empty where it can. */
-  readonly #copyObstacle: string;
+  readonly #terms: ClientMemoryTerms;
   readonly #regions = new Map<number, ClientRegion>();
   readonly #ways = new WeakMap<Region, MemoryWay>();
   readonly #files = new ClientFiles();
   readonly #gpus = new ClientGpus();
   #lastId = 0;
 
-  constructor(engine: ClientEngine, copyObstacle: string) {
+  constructor(engine: ClientEngine, terms: ClientMemoryTerms) {
     this.#engine = engine;
-    this.#copyObstacle = copyObstacle;
+    this.#terms = terms;
   }
 
   /** The number of the registration; descriptors stay the caller's. */
   register(wish: RegisterWish, fds: readonly number[]): { id: number; entry: ClientRegion } {
     if (wish.bytes < 1) throw new TcpxError('ERR_USAGE_ARGUMENT', 'register: 0 bytes');
+    const { regionsMax } = this.#terms;
+    if (this.#regions.size >= regionsMax) {
+      throw quota('register', 'memory.regionsMax', regionsMax);
+    }
     const entry = this.#open(wish, fds);
     const id = ++this.#lastId;
     this.#regions.set(id, entry);
@@ -88,7 +99,8 @@ export class ClientMemory {
   }
 
   #openCopied({ addr, bytes, rights }: RegisterWish): ClientRegion {
-    if (this.#copyObstacle !== '') throw unreachable(this.#copyObstacle);
+    const { copyObstacle } = this.#terms;
+    if (copyObstacle !== '') throw unreachable(copyObstacle);
     if (addr < 1 || addr + bytes > ADDRESS_MAX) {
       throw new TcpxError('ERR_USAGE_ARGUMENT', `register ${bytes} bytes at ${addr}: no address`);
     }
@@ -98,13 +110,12 @@ export class ClientMemory {
 
   #openShared({ bytes, offset, rights }: RegisterWish, fd: number | undefined): ClientRegion {
     if (fd === undefined) throw new TcpxError('ERR_WIRE_FRAME', 'REGISTER without a descriptor');
-    const file = fstatSync(fd);
-    if (!file.isFile()) throw unreachable('the descriptor is not of a file in memory');
-    if (offset + bytes > file.size) {
-      throw unreachable(`${offset} + ${bytes} bytes reach over the end of a file of ${file.size}`);
-    }
-    if (!cannotShrink(fd)) {
-      throw unreachable('the file is not sealed against shrinking (F_SEAL_SHRINK)');
+    const { shareObstacle } = this.#terms;
+    if (shareObstacle !== '') throw unreachable(shareObstacle);
+    const fileBytes = settledBytes(fd);
+    if (typeof fileBytes === 'string') throw unreachable(fileBytes);
+    if (offset + bytes > fileBytes) {
+      throw unreachable(`${offset} + ${bytes} bytes reach over the end of a file of ${fileBytes}`);
     }
     const mapping = mapMemory(offset + bytes, { fd, isReserveOnly: true });
     try {
@@ -123,6 +134,10 @@ export class ClientMemory {
     const { way, bytes, offset, rights } = wish;
     const opened = this.#gpus.open(wish, fds);
     try {
+      if (offset + bytes > opened.bytes) {
+        const room = opened.bytes === 0 ? 'unknown length' : `${opened.bytes}`;
+        throw unreachable(`${offset} + ${bytes} bytes reach over a GPU allocation of ${room}`);
+      }
       const source = { device: opened.device, addr: opened.baseAddr + offset, bytes };
       const share = () => this.#gpus.share(opened, wish, fds);
       const region = this.#engine.registerMapped(source, rights, share);

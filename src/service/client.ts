@@ -7,6 +7,7 @@ import { MESSAGE_KINDS, SERVICE_NOTIFICATION_BYTES_MAX } from '../base/service-l
 import { serviceStatus, serviceStatusOf } from '../base/service-status.js';
 import type { SettingValues } from '../base/settings.js';
 import type { NixlNotification } from '../nixl/notif-codec.js';
+import { isOvercommitForbidden } from '../os/overcommit.js';
 import type { ClientEngine } from './client-engine.js';
 import type { ClientMapping } from './client-mapping.js';
 import { ClientMemory } from './client-memory.js';
@@ -22,6 +23,10 @@ import {
 } from './message-codec.js';
 import type { Message } from './message-stream.js';
 
+/** A client can give pages of its file back at any time, so that to reserve them does not help. */
+const OVERCOMMIT =
+  'vm.overcommit_memory is 2, where a page of a shared file may be refused by a signal: ' +
+  'pass ordinary memory, which is copied';
 /** Commands of one client in one turn; then the others have theirs. */
 const COMMANDS_PER_TURN = 64;
 
@@ -59,7 +64,11 @@ export class Client {
     this.#engine = engine;
     this.#log = options.log;
     this.#blocksMax = values['service.blocksMax'];
-    this.#memory = new ClientMemory(engine, options.copyObstacle);
+    this.#memory = new ClientMemory(engine, {
+      copyObstacle: options.copyObstacle,
+      shareObstacle: isOvercommitForbidden() ? OVERCOMMIT : '',
+      regionsMax: values['memory.regionsMax'],
+    });
     const limits = {
       peersMax: values['service.peersMax'],
       regionsMax: values['service.remoteRegionsMax'],

@@ -31,8 +31,11 @@ const NO_DESCRIPTORS: readonly number[] = [];
 export interface ConnectionHost {
   /** Answers with a payload, and descriptors to go along; throws what the client is told. */
   answer(message: Message, descriptors: readonly number[]): Promise<Answer>;
-  /** The connection has ended; with what the client is told, where it broke a rule. */
-  onEnded(error: TcpxError | undefined): void;
+  /**
+   * The connection has ended; with what the client is told, where it broke a rule. Resolves when
+   * nothing touches the client's memory any more.
+   */
+  onEnded(error: TcpxError | undefined): Promise<void>;
 }
 
 export interface Answer {
@@ -142,9 +145,10 @@ export class Connection implements ControlHandler {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#set.remove(this.#fd);
-    // First: a client that sees its socket closed looks for the reason in the memory it shares.
-    this.#host.onEnded(error);
-    closeFd(this.#fd);
+    // A client that sees its socket closed looks for the reason in the memory it shares, and takes
+    // its own memory for free.
+    const close = (): void => void closeFd(this.#fd);
+    void this.#host.onEnded(error).then(close, close);
     for (const fd of this.#descriptors.splice(0)) closeFd(fd);
   }
 }

@@ -3,7 +3,7 @@
 
 import { type Clock, systemClock } from '../base/clock.js';
 import { nextSpinUs } from '../engine/internal.js';
-import { yieldCpu } from '../os/thread.js';
+import { SpinRest } from '../os/spin-rest.js';
 
 /** What has turns. */
 export interface Pumped {
@@ -21,16 +21,23 @@ export class Pump {
   readonly #clients: ReadonlySet<Pumped>;
   readonly #spinUsMax: number;
   readonly #clock: Clock;
+  readonly #rest: SpinRest;
   #spinUs: number;
   #isRunning = false;
   /** When there was something last, as far as known. */
   #lastUs = 0;
 
-  constructor(clients: ReadonlySet<Pumped>, spinUsMax: number, clock: Clock = systemClock) {
+  constructor(
+    clients: ReadonlySet<Pumped>,
+    spinUsMax: number,
+    clock: Clock = systemClock,
+    rest = new SpinRest(clock),
+  ) {
     this.#clients = clients;
     this.#spinUsMax = spinUsMax;
     this.#spinUs = spinUsMax;
     this.#clock = clock;
+    this.#rest = rest;
   }
 
   /** Something may be there. */
@@ -47,12 +54,16 @@ export class Pump {
   #run(): void {
     for (let round = 0; round < ROUNDS; round++) {
       if (this.#round()) this.#lastUs = this.#clock.nowUs();
-      else if (this.#clock.nowUs() - this.#lastUs > this.#spinUs) break;
-      else yieldCpu();
+      else if (this.#isOver()) break;
+      else this.#rest.yield();
     }
-    const isOver = this.#clock.nowUs() - this.#lastUs > this.#spinUs;
-    if (isOver && this.#sleep()) return;
+    if (this.#isOver() && this.#sleep()) return;
     setImmediate(() => this.#run());
+  }
+
+  #isOver(): boolean {
+    const nowUs = this.#clock.nowUs();
+    return nowUs - this.#lastUs > this.#spinUs || this.#rest.isResting(nowUs);
   }
 
   #round(): boolean {

@@ -22,8 +22,6 @@ import { type ClaimedFolder, claimFolder, runtimeFolder } from './runtime-folder
 
 const BACKLOG = 128;
 const ACCEPTS_MAX = 32;
-/** Connections that have not said yet what they are, beside those that are clients. */
-const STRANGERS_MAX = 32;
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -33,7 +31,7 @@ export interface ServiceOptions {
 export class NodeService implements ControlHandler, AttachmentHost {
   readonly folder: string;
   readonly socketPath: string;
-  readonly set = new ControlSet();
+  readonly set: ControlSet;
   readonly config: Config;
   readonly log: Log;
   /** Resolves when a service that was started on demand has had no client for long enough. */
@@ -53,6 +51,7 @@ export class NodeService implements ControlHandler, AttachmentHost {
     const { values } = config;
     this.log = log;
     this.#warnings = new LimitedLog(log);
+    this.set = new ControlSet(values['memory.spareControls']);
     const uid = process.getuid?.() ?? 0;
     this.folder = runtimeFolder(values['service.folder'], processEnvironment(), uid);
     this.#claimed = claimFolder(this.folder, process.pid, uid);
@@ -90,11 +89,14 @@ export class NodeService implements ControlHandler, AttachmentHost {
   }
 
   #admit(fd: number): void {
-    const limit = this.config.values['service.clientsMax'] + STRANGERS_MAX;
-    if (this.#attachments.size >= limit) {
+    const { 'service.clientsMax': clients, 'service.strangersMax': strangers } = this.config.values;
+    if (this.#attachments.size >= clients + strangers) {
+      const isFull = this.clientCount >= clients;
       this.#turnAway(
         fd,
-        quota('attach', 'service.clientsMax', this.config.values['service.clientsMax']),
+        isFull
+          ? quota('attach', 'service.clientsMax', clients)
+          : quota('attach', 'service.strangersMax', strangers),
       );
       return;
     }

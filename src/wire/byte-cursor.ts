@@ -1,7 +1,11 @@
 // Reading and writing the bodies of control frames: bounded, little-endian, strings with a length.
 
+import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { hasUnseen, withoutUnseen } from '../base/foreign-text.js';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class ByteWriter {
   readonly #view: DataView;
@@ -11,6 +15,23 @@ export class ByteWriter {
   constructor(capacityBytes: number) {
     this.#bytes = new Uint8Array(capacityBytes);
     this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** Begins anew, in the same memory. */
+  restart(): this {
+    this.#at = 0;
+    return this;
+  }
+
+  /** Writes over what was written before. */
+  uint32At(at: number, value: number): this {
+    assert(at + 4 <= this.#at, 'a word that was written is changed');
+    this.#view.setUint32(at, value, true);
+    return this;
+  }
+
+  get bytesWritten(): number {
+    return this.#at;
   }
 
   uint16(value: number): this {
@@ -33,10 +54,11 @@ export class ByteWriter {
 
   /** Control and invisible characters become spaces: a decoder refuses them. */
   text(value: string): this {
-    const encoded = new TextEncoder().encode(withoutUnseen(value));
+    const encoded = encoder.encode(withoutUnseen(value));
     return this.uint16(encoded.length).bytes(encoded);
   }
 
+  /** A copy. */
   finish(): Uint8Array {
     return this.#bytes.slice(0, this.#at);
   }
@@ -79,7 +101,8 @@ export class ByteReader {
 
   #decode(count: number): string {
     try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.bytes(count));
+      const at = this.#take(count);
+      return decoder.decode(this.#bytes.subarray(at, at + count));
     } catch (error) {
       if (error instanceof TcpxError) throw error;
       throw this.#broken('a text that is not UTF-8');

@@ -33,6 +33,7 @@ export const MATCH_INDEX = 0xfffffffe;
 
 /** Bits of `features`; unknown ones of a peer are ignored. */
 export const Feature = {
+  /** Data channels must run over shared memory. */
   SharedMemory: 1,
   /** Data may go over the tcp provider, or the tcpx provider. */
   Tcp: 2,
@@ -43,6 +44,8 @@ export const Feature = {
   Secret: 16,
   /** Frames of data channels shall carry checks: where one end says so, both do. */
   Checked: 32,
+  /** Data channels may run over shared memory, where both ends are on one host. */
+  MayShare: 64,
 } as const;
 
 export const ControlKind = {
@@ -61,11 +64,13 @@ export const ControlKind = {
 } as const;
 export type ControlKind = (typeof ControlKind)[keyof typeof ControlKind];
 
+const BODY_BYTES_AT = 8;
+
 export const CONTROL_HEAD_FIELDS: readonly FrameField[] = declareFrame(CONTROL_HEAD_BYTES, [
   { name: 'magic', offset: 0, bytes: 4, meaning: '"NXTP"' },
   { name: 'version', offset: 4, bytes: 2, meaning: 'protocol version of the sender' },
   { name: 'kind', offset: 6, bytes: 2, meaning: '1 HELLO … 12 FOUND' },
-  { name: 'bodyBytes', offset: 8, bytes: 4, meaning: 'at most 4,096' },
+  { name: 'bodyBytes', offset: BODY_BYTES_AT, bytes: 4, meaning: 'at most 4,096' },
   { name: 'reserved', offset: 12, bytes: 4, meaning: 'zero' },
 ]);
 
@@ -169,15 +174,27 @@ export type ControlMessage =
 
 export type MessageOf<K extends ControlKind> = Extract<ControlMessage, { kind: K }>;
 
+/** Memory of the frame that is being encoded. */
+const frame = new ByteWriter(CONTROL_HEAD_BYTES + CONTROL_BODY_BYTES_MAX);
+
 export function encodeControl(message: ControlMessage): Uint8Array {
-  const body = encodeBody(message, new ByteWriter(CONTROL_BODY_BYTES_MAX)).finish();
-  const head = new ByteWriter(CONTROL_HEAD_BYTES + body.length)
+  frame
+    .restart()
     .uint32(PROTOCOL_MAGIC)
     .uint16(PROTOCOL_VERSION)
     .uint16(message.kind)
-    .uint32(body.length)
+    .uint32(0)
     .uint32(0);
-  return head.bytes(body).finish();
+  encodeBody(message, frame);
+  return frame.uint32At(BODY_BYTES_AT, frame.bytesWritten - CONTROL_HEAD_BYTES).finish();
+}
+
+/** Where the proof stands in the frame of a step of the handshake. */
+export function proofOffset(
+  kind: typeof ControlKind.Challenge | typeof ControlKind.Propose | typeof ControlKind.Accept,
+  frameBytes: number,
+): number {
+  return kind === ControlKind.Challenge ? frameBytes - PROOF_BYTES : CONTROL_HEAD_BYTES;
 }
 
 function encodeBody(message: ControlMessage, body: ByteWriter): ByteWriter {
@@ -360,13 +377,16 @@ function readAddresses(reader: ByteReader): string[] {
   return Array.from({ length: count }, () => reader.text(ADDRESS_BYTES_MAX));
 }
 
+const KIND_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(ControlKind).map(([name, kind]) => [kind, name.toUpperCase()]),
+);
+
 function isControlKind(kind: number): kind is ControlKind {
-  return Object.values(ControlKind).includes(kind as ControlKind);
+  return KIND_NAMES.has(kind);
 }
 
 export function controlKindName(kind: ControlKind): string {
-  const found = Object.entries(ControlKind).find(([, value]) => value === kind);
-  return (found?.[0] ?? String(kind)).toUpperCase();
+  return KIND_NAMES.get(kind) ?? String(kind);
 }
 
 function wireError(

@@ -10,14 +10,22 @@ import {
   decodeControlHead,
 } from './control-frame.js';
 
+/** Longer than what a handshake says; few frames are. */
+const USUAL_BYTES = 256;
+
 export class ControlReader {
-  readonly #buffer = new Uint8Array(CONTROL_HEAD_BYTES + CONTROL_BODY_BYTES_MAX);
+  #buffer = new Uint8Array(USUAL_BYTES);
   #bufferedBytes = 0;
   /** Length of the frame that is being received; its head alone until that is known. */
   #frameBytes = CONTROL_HEAD_BYTES;
 
   get bytesWanted(): number {
     return this.#frameBytes - this.#bufferedBytes;
+  }
+
+  /** Whether a part of the frame that is due has come. */
+  get isAmidFrame(): boolean {
+    return this.#bufferedBytes > 0;
   }
 
   /** The message, once its frame is whole. Throws an ERR_WIRE_… for bytes that cannot be one. */
@@ -28,10 +36,21 @@ export class ControlReader {
     const head = decodeControlHead(this.#buffer.subarray(0, this.#bufferedBytes));
     if (head === undefined) return undefined;
     this.#frameBytes = CONTROL_HEAD_BYTES + head.bodyBytes;
-    if (this.#bufferedBytes < this.#frameBytes) return undefined;
+    if (this.#bufferedBytes < this.#frameBytes) {
+      this.#makeRoom();
+      return undefined;
+    }
     const body = this.#buffer.slice(CONTROL_HEAD_BYTES, this.#frameBytes);
     this.#bufferedBytes = 0;
     this.#frameBytes = CONTROL_HEAD_BYTES;
     return decodeControlBody(head.kind, body);
+  }
+
+  // The head has told the length, which is bounded.
+  #makeRoom(): void {
+    if (this.#frameBytes <= this.#buffer.length) return;
+    const longer = new Uint8Array(CONTROL_HEAD_BYTES + CONTROL_BODY_BYTES_MAX);
+    longer.set(this.#buffer.subarray(0, this.#bufferedBytes));
+    this.#buffer = longer;
   }
 }

@@ -2,6 +2,7 @@
 
 import { isRefusal } from '../base/failure.js';
 import {
+  FLAG_COPIED,
   FLAG_HELD,
   FRAME_ACK,
   FRAME_KIND_MAX,
@@ -53,7 +54,7 @@ export function checkHead(
   const kind = first & 255;
   const flags = first & 0xff00;
   if (kind === 0 || kind > FRAME_KIND_MAX) return RULE_KIND;
-  if (flags !== 0 && (flags !== FLAG_HELD || kind !== FRAME_READ_DATA)) return RULE_RESERVED;
+  if (flags !== 0 && flags !== flagOf(kind)) return RULE_RESERVED;
   if (!isChecked && words[word + WORD_HEAD_CHECK]! !== 0) return RULE_RESERVED;
   const payloadBytes = words[word + WORD_PAYLOAD_BYTES]!;
   // With a checksum in its place the length is the payload's.
@@ -87,6 +88,11 @@ export function checkHead(
     default:
       return RULE_KIND;
   }
+}
+
+function flagOf(kind: number): number {
+  if (kind === FRAME_READ_DATA) return FLAG_HELD;
+  return kind === FRAME_READ_REQUEST ? FLAG_COPIED : 0;
 }
 
 function isRefusalHead(words: Uint32Array, word: number): boolean {

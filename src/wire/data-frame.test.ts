@@ -144,6 +144,7 @@ const BROKEN: readonly (readonly [string, DataVector | undefined, Change, number
   ['a read answer with a table', readData, { 0: 0x10003 }, RULE_TABLE_ENTRIES],
   ['a read answer of nothing', readData, { 1: 0, 13: 0 }, RULE_CHUNK_BYTES],
   ['a read answer whose payload differs', readData, { 1: 3 }, RULE_PAYLOAD_BYTES],
+  ['a read answer that asks for a copy', readData, { 0: 0x203 }, RULE_RESERVED],
   ['a notification with a table', notify, { 0: 0x10004 }, RULE_TABLE_ENTRIES],
   ['a notification of 65,537 bytes', notify, { 1: 65537 }, RULE_PAYLOAD_BYTES],
   ['an ACK with payload', ack, { 1: 1 }, RULE_PAYLOAD_BYTES],
@@ -161,6 +162,14 @@ for (const [name, vector, change, rule] of BROKEN) {
     assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, false), rule);
   });
 }
+
+test('data frame: a read request alone may ask for a copy', () => {
+  const words = wordsOf(readRequest!.hex);
+  words[frame.WORD_KIND]! |= frame.FLAG_COPIED;
+  assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, false), RULE_NONE);
+  words[frame.WORD_KIND]! |= frame.FLAG_HELD;
+  assert.equal(checkHead(words, 0, CHUNK_BYTES_MAX, false), RULE_RESERVED);
+});
 
 test('data frame: a notification of 0 and of 65,536 bytes is fine', () => {
   const words = wordsOf(notify!.hex);

@@ -29,6 +29,9 @@ export const FRAME_KIND_MAX = 7;
 /** In the second byte, of a READ_DATA: the sender holds its memory until that is confirmed. */
 export const FLAG_HELD = 0x100;
 
+/** Likewise, of a READ_REQUEST: the answer shall be copied rather than held. */
+export const FLAG_COPIED = 0x200;
+
 /** In the first word: where the number of table entries begins. */
 export const TABLE_ENTRIES_SHIFT = 16;
 
@@ -52,6 +55,8 @@ export const WORD_TRANSFER_LOW = 4;
 export const WORD_TRANSFER_HIGH = 5;
 export const WORD_HEAD_CHECK = 6;
 export const WORD_REGION_SLOT = 7;
+/** Where no region is named: how long copies of GPU memory took. */
+export const WORD_COPY_US = 7;
 export const WORD_REGION_GENERATION = 8;
 export const WORD_KEY = 9;
 export const WORD_OPERATION_BYTES = 13;
@@ -69,7 +74,9 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     name: 'flags',
     offset: 1,
     bytes: 1,
-    meaning: 'bit 0, READ_DATA alone: the answer shall be confirmed; all others zero',
+    meaning:
+      'bit 0, READ_DATA alone: the answer shall be confirmed; bit 1, READ_REQUEST alone: the ' +
+      'answer shall leave as a copy; all others zero',
   },
   {
     name: 'tableEntries',
@@ -107,7 +114,15 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     bytes: 4,
     meaning: 'checked session: CRC-32 of this head, these four bytes taken as zero; else zero',
   },
-  { name: 'regionSlot', offset: 28, bytes: 4, meaning: 'region at the target' },
+  {
+    name: 'regionSlot',
+    offset: 28,
+    bytes: 4,
+    meaning:
+      'WRITE, READ_REQUEST: region at the target; READ_DATA: microseconds that it took to copy ' +
+      'the answer out of GPU memory, else zero; ACK: the sum of those for copies into GPU ' +
+      'memory, of all frames that have landed on this connection, modulo 2^32',
+  },
   { name: 'regionGeneration', offset: 32, bytes: 4, meaning: 'which registration of that slot' },
   {
     name: 'regionKey',

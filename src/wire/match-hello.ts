@@ -8,10 +8,15 @@ const CHANNELS_MAX = 16;
 const TEXT_BYTES_MAX = 256;
 const HELLO_BYTES_MAX = 16 * 1024;
 
+/** Which plugin an end has. */
 export interface PluginIdentity {
+  /** As it calls itself. */
   readonly name: string;
+  /** Of the plugin, as far as it says so. */
   readonly version: string;
+  /** Version of NCCL's net interface that is used. */
   readonly tableVersion: number;
+  /** Whether it is the emulator of this project. */
   readonly isEmulated: boolean;
   /** Of its registrations: `host` or `cuda`. */
   readonly pointerType: string;

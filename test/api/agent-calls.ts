@@ -1,7 +1,7 @@
 // Every call of an agent and of what goes with it, argument by argument.
 
 import { Agent } from '../../src/nixl/agent.js';
-import type { BackendHandle } from '../../src/nixl/backend-set.js';
+import type { BackendHandle } from '../../src/nixl/backend-handle.js';
 import type { RegDlist } from '../../src/nixl/descriptors.js';
 import { PluginManager } from '../../src/nixl/plugin-manager.js';
 import type { PreparedDlist } from '../../src/nixl/prepared-dlist.js';
@@ -128,8 +128,9 @@ export function agentCalls(world: AgentWorld): Calls<Agent> {
       ],
     ],
     waitNotifs: [
-      ['timeoutMs', ['number', 'fraction'], (given) => agent.waitNotifs(given)],
-      ['signal', RIGHT.optional, (given) => agent.waitNotifs(1, given)],
+      ['options', ['number', 'fraction', 'object'], (given) => agent.waitNotifs(given)],
+      ['timeoutMs', RIGHT.optionalTime, (given) => agent.waitNotifs({ timeoutMs: given })],
+      ['signal', RIGHT.optional, (given) => agent.waitNotifs({ timeoutMs: 1, signal: given })],
     ],
     queryMem: [
       ['list', [], (given) => agent.queryMem(given, { backends: [handle] })],

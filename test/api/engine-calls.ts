@@ -41,7 +41,6 @@ export function engineCalls({ engine, region }: EngineWorld): Calls<Engine> {
       ['name', RIGHT.optionalText, (given) => engine.register(MEMORY, { name: given })],
       ['rights', RIGHT.optional, (given) => engine.register(MEMORY, { rights: given })],
       ['expiresMs', RIGHT.optionalTime, (given) => engine.register(MEMORY, { expiresMs: given })],
-      ['terms', RIGHT.options, (given) => engine.register(MEMORY, {}, given)],
       ['addr', ['number'], (given) => engine.register({ addr: given, bytes: 64 })],
       ['bytes', ['number'], (given) => engine.register({ addr: 4096, bytes: given })],
       ['device', ['number'], (given) => engine.register({ device: given, addr: 4096, bytes: 64 })],
@@ -73,7 +72,6 @@ export function engineCalls({ engine, region }: EngineWorld): Calls<Engine> {
         [...RIGHT.optionalFlag, 'object'],
         (given) => engine.connect(peer, { reconnect: given }),
       ],
-      ['more', RIGHT.options, (given) => engine.connect('127.0.0.1', 1, given)],
     ],
     notifications: [
       ['options', RIGHT.options, (given) => engine.notifications(given)],

@@ -114,6 +114,7 @@ export const functionCases: Readonly<Record<string, readonly Case[]>> = {
   ],
   sliceRegion: [
     ['region', [], (given) => sliceRegion(given)],
+    ['region of a part', [], (given) => sliceRegion(given, 0, 4)],
     ['from', RIGHT.optionalCount, (given) => sliceRegion({ bytes: 10 }, given)],
   ],
   formatConnInfo: [

@@ -5,11 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { inspect } from 'node:util';
 import { isTcpxError } from '../../src/base/errors.js';
-import { Agent } from '../../src/nixl/agent.js';
-import { describeMemory } from '../../src/nixl/host-memory.js';
-import { MemType } from '../../src/nixl/memory-type.js';
-import { TcpxSession } from '../../src/p2p/tcpx-session.js';
-import { closeEngines, type EnginePair, KeptLog, openPair } from '../support/engine-pair.js';
+import { closeEngines, type EnginePair, openPair } from '../support/engine-pair.js';
 import { withCode } from '../support/expect-error.js';
 import {
   type AgentWorld,
@@ -19,7 +15,6 @@ import {
   pluginCalls,
 } from './agent-calls.js';
 import {
-  type EngineWorld,
   engineCalls,
   engineOpenCases,
   regionCalls,
@@ -27,15 +22,13 @@ import {
   sessionCalls,
   transferCalls,
 } from './engine-calls.js';
-import { functionCases, groupCalls, type P2pWorld, p2pCalls, p2pOpenCases } from './p2p-calls.js';
+import { functionCases, groupCalls, p2pCalls, p2pOpenCases } from './p2p-calls.js';
+import { CALLER, type EndsWorld, engineWorld, openAgent, openEnds } from './worlds.js';
 import { type Case, faultsOf } from './wrong-values.js';
 
-const CALLER = { 'lane.progress': 'caller' } as const;
-const log = new KeptLog().log;
 let pair: EnginePair;
 let agents: AgentWorld;
-let ends: P2pWorld;
-let client: TcpxSession;
+let ends: EndsWorld;
 
 before(async () => {
   pair = await openPair(CALLER);
@@ -43,34 +36,8 @@ before(async () => {
   ends = await openEnds();
 });
 after(async () => {
-  await Promise.all([agents.agent.close(), ends.p2p.close(), client.close(), closeEngines()]);
+  await Promise.all([agents.agent.close(), ends.p2p.close(), ends.client.close(), closeEngines()]);
 });
-
-async function openAgent(): Promise<AgentWorld> {
-  const agent = await Agent.create('a', { log, captureTelemetry: true });
-  const handle = await agent.createBackend('TCPX', CALLER);
-  const list = { memType: MemType.DRAM, descs: [describeMemory(new Uint8Array(64))] };
-  await agent.registerMem(list);
-  const request = agent.createXferReq('READ', list, list, 'a');
-  const prepared = { here: agent.prepXferDlist('', list), there: agent.prepXferDlist('a', list) };
-  return { agent, handle, list, request, prepared };
-}
-
-async function openEnds(): Promise<P2pWorld> {
-  const p2p = await TcpxSession.open({ name: 'server', settings: CALLER, log });
-  client = await TcpxSession.open({ name: 'client', settings: CALLER, log });
-  client.loadRemoteConnInfo('server', p2p.listen());
-  await Promise.all([p2p.accept('client', 5000), client.connect('server', { timeoutMs: 5000 })]);
-  const memId = p2p.registerMemory(new Uint8Array(8));
-  return { p2p, group: p2p.createTransfer('client'), memId };
-}
-
-function engineWorld(): EngineWorld {
-  const engine = pair.client;
-  const region = engine.register(new Uint8Array(64));
-  const request = pair.session.prepare('write', { local: region, remote: region.descriptor });
-  return { engine, region, request, session: pair.session, transfer: pair.session.notify('x') };
-}
 
 async function tryAll(owner: string, calls: Readonly<Record<string, readonly Case[]>>) {
   const faults: string[] = [];
@@ -82,11 +49,11 @@ async function tryAll(owner: string, calls: Readonly<Record<string, readonly Cas
 
 test('wrong arguments: Engine', async () => {
   await tryAll('Engine', { open: engineOpenCases() });
-  await tryAll('engine', engineCalls(engineWorld()));
+  await tryAll('engine', engineCalls(engineWorld(pair)));
 });
 
 test('wrong arguments: Session, TransferRequest, Transfer, Region', async () => {
-  const world = engineWorld();
+  const world = engineWorld(pair);
   await tryAll('session', sessionCalls(world));
   await tryAll('request', requestCalls(world));
   await tryAll('transfer', transferCalls(world));
@@ -122,9 +89,9 @@ async function staysTyped(name: string, call: () => unknown): Promise<string[]> 
 
 // eslint-disable-next-line max-lines-per-function -- a table
 test('closed: every call of every door is refused by a typed error, or does nothing', async () => {
-  const { engine, session, region, request, transfer } = engineWorld();
+  const { engine, session, region, request, transfer } = engineWorld(pair);
   const { agent, list, prepared, handle, request: xfer } = agents;
-  const { p2p, group, memId } = ends;
+  const { p2p, client, group, memId } = ends;
   await Promise.all([agent.close(), p2p.close(), client.close()]);
   await pair.drive(session.close());
   await pair.close();

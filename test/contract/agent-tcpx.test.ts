@@ -15,6 +15,8 @@ function allocate(byteCount: number): AgentMemory {
 
 /** With a secret: without one, every start warns that loopback alone is accepted. */
 const SAFE = { 'trust.secret': 'the secret of this suite alone', 'session.bind': '127.0.0.1' };
+/** Of address space that no row needs: every agent would have the collector look at it. */
+const SMALL = { 'memory.arenaBytes': String(4 * 1024 * 1024) };
 
 for (const progress of ['lanes', 'caller']) {
   agentSuite({
@@ -26,7 +28,7 @@ for (const progress of ['lanes', 'caller']) {
         for (const type of [...types, 'SECOND']) plugins.register(tcpxPlugin, type);
         const agent = await Agent.create(name, { plugins, ...options });
         t.after(() => agent.close());
-        const params = { ...SAFE, 'lane.progress': progress };
+        const params = { ...SAFE, ...SMALL, 'lane.progress': progress };
         for (const type of types) await agent.createBackend(type, params);
         const memory = allocate(byteCount);
         await agent.registerMem(region(memory));

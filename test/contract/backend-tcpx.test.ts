@@ -49,15 +49,18 @@ function allocate(memType: MemType, byteCount: number): ContractMemory {
   };
 }
 
+/** Of address space that no row needs: every world would have the collector look at it. */
+const SMALL = { 'memory.arenaBytes': String(4 * 1024 * 1024) };
 const WORLDS: readonly Readonly<Record<string, string>>[] = [
-  { 'lane.progress': 'lanes' },
-  { 'lane.progress': 'caller' },
-  { 'lane.progress': 'lanes', 'lane.count': '2', 'flow.channels': '4' },
+  { 'session.local': 'tcp', 'lane.progress': 'lanes' },
+  { 'session.local': 'tcp', 'lane.progress': 'caller' },
+  { 'session.local': 'tcp', 'lane.progress': 'lanes', 'lane.count': '2', 'flow.channels': '4' },
   { 'session.local': 'shm' },
-  { 'session.local': 'shm', 'lane.progress': 'caller', 'flow.channels': '2' },
+  // By itself: the two agents are on one host.
+  { 'session.local': 'auto', 'lane.progress': 'caller', 'flow.channels': '2' },
 ];
 
 for (const params of WORLDS) {
   const name = `TCPX, ${Object.values(params).join(' ')}`;
-  backendContract({ name, openWorld: () => Promise.resolve(tcpxWorld(params)) });
+  backendContract({ name, openWorld: () => Promise.resolve(tcpxWorld({ ...SMALL, ...params })) });
 }

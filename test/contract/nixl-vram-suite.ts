@@ -6,10 +6,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
-import { liveSession } from '../../src/engine/live-session.js';
+import { liveSession } from '../../src/engine/session-face.js';
 import type { RegionSource } from '../../src/memory/region.js';
 import { Agent } from '../../src/nixl/agent.js';
-import type { BackendHandle } from '../../src/nixl/backend-set.js';
+import type { BackendHandle } from '../../src/nixl/backend-handle.js';
+import { openBackendOf } from '../../src/nixl/backend-set.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
 import { NixlStatus } from '../../src/nixl/status.js';
 import { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
@@ -31,7 +32,8 @@ async function openAgent(t: TestContext, name: string) {
 }
 
 /** Messages that the plugin of this end has sent for its sessions. */
-function sentByPlugin({ backend }: BackendHandle): number {
+function sentByPlugin(handle: BackendHandle): number {
+  const { backend } = openBackendOf(handle);
   assert.ok(backend instanceof TcpxBackend);
   const sets = backend.engine.sessions.flatMap((one) => liveSession(one).matched?.epochs.set ?? []);
   return sets.flatMap((set) => set.counters(0)).reduce((sum, { posted }) => sum + posted, 0);

@@ -10,8 +10,8 @@ import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine, tcpxOf } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/engine-options.js';
-import { liveSession } from '../../src/engine/live-session.js';
 import type { Session } from '../../src/engine/session.js';
+import { liveSession } from '../../src/engine/session-face.js';
 import { breakSocket } from '../../src/ffi/libc/socket-accident.js';
 import type { Region } from '../../src/memory/region.js';
 import { MatchKind } from '../../src/wire/match-frame.js';
@@ -198,7 +198,7 @@ class EnginePair implements ProviderPair {
 /** Memory of the engine's own. */
 function hostPlace(engine: Engine, bytes: number, grant: Grant): Place {
   const memory = new Uint8Array(engine.allocate(bytes).buffer);
-  return placeOver(engine, memory, engine.register(memory, grant.rights, grant.terms));
+  return placeOver(engine, memory, engine.register(memory, grant));
 }
 
 function placeOver(end: ContractEnd, memory: Uint8Array, region: Region): Place {

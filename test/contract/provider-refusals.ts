@@ -71,7 +71,7 @@ const REFUSALS: readonly Refusal[] = [
     name: 'a grant whose time is over',
     code: 'ERR_PEER_EXPIRED',
     operations: BOTH,
-    grant: { terms: { expiresMs: EXPIRES_MS } },
+    grant: { expiresMs: EXPIRES_MS },
     before: (pair) => pair.pause(2 * EXPIRES_MS),
   },
 ];

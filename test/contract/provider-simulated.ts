@@ -4,7 +4,7 @@
 
 import { TcpxError } from '../../src/base/errors.js';
 import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
-import type { Region, RegionRights, RegionSource, RegionTerms } from '../../src/memory/region.js';
+import type { Region, RegionRights, RegionSource } from '../../src/memory/region.js';
 import type { Machine } from '../support/sim/sim-job.js';
 import { planOf, type SimPlan } from '../support/sim/sim-plan.js';
 import { SimWorld } from '../support/sim/sim-world.js';
@@ -84,11 +84,7 @@ class SimEnd implements ContractEnd {
     this.machine = machine;
   }
 
-  register(
-    source: RegionSource,
-    rights: RegionRights = FULL_RIGHTS,
-    terms: RegionTerms = {},
-  ): Region {
+  register(source: RegionSource, { rights = FULL_RIGHTS, ...terms }: Grant = {}): Region {
     return this.machine.node.core.regions.register(source, rights, terms);
   }
 
@@ -143,7 +139,7 @@ class SimulatedPair implements ProviderPair {
 
   place(end: ContractEnd, bytes: number, grant: Grant = {}): Place {
     const memory = new Uint8Array(bytes);
-    const region = end.register(memory, grant.rights, grant.terms);
+    const region = end.register(memory, grant);
     return {
       end,
       region,
@@ -217,5 +213,5 @@ async function connect(world: SimWorld, client: Machine, server: Machine): Promi
     READY_MS,
     () => 'the session is ready',
   );
-  return { session: atClient, targetSession: atServer };
+  return { session: atClient.face, targetSession: atServer.face };
 }

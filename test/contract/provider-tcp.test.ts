@@ -13,14 +13,17 @@ const SLOW: Partial<SettingValues> = {
 };
 
 const WORLDS: Readonly<Record<string, Partial<SettingValues>>> = {
-  'tcp lanes': {},
-  'tcp caller': { 'lane.progress': 'caller' },
+  'tcp lanes': { 'session.local': 'tcp' },
+  'tcp caller': { 'session.local': 'tcp', 'lane.progress': 'caller' },
   'tcp 2 lanes, 4 channels': {
+    'session.local': 'tcp',
     'lane.count': 2,
     'flow.channels': 4,
     'flow.chunkBytes': 64 * 1024,
   },
-  'shared memory': { 'session.local': 'shm' },
+  // What two engines of one host get that set nothing.
+  'shared memory': {},
+  'shared memory, caller': { 'lane.progress': 'caller' },
 };
 
 for (const [name, settings] of Object.entries(WORLDS)) {
@@ -29,7 +32,7 @@ for (const [name, settings] of Object.entries(WORLDS)) {
       name,
       capability: 'addressed',
       provider: 'tcp',
-      path: settings['session.local'] === 'shm' ? 'shm' : 'tcp host',
+      path: settings['session.local'] === 'tcp' ? 'tcp host' : 'shm',
       onLostChannel: 'another takes over',
       settings: { 'engine.provider': 'tcp', ...settings },
       slow: SLOW,

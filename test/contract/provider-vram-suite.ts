@@ -25,9 +25,9 @@ providerContract(
     slow: {},
     slowBytes: 16 * MIB,
     plugin: { ...emulatorVariables, TCPX_EMU_MEMORY: 'cuda' },
-    place: (engine, bytes, { rights, terms }) => {
+    place: (engine, bytes, grant) => {
       const memory = world.allocate(bytes);
-      const region = engine.register({ device: 0, addr: memory.addr, bytes }, rights, terms);
+      const region = engine.register({ device: 0, addr: memory.addr, bytes }, grant);
       return {
         end: engine,
         region,

@@ -10,14 +10,13 @@ import type {
   RegionDescriptor,
   RegionRights,
   RegionSource,
-  RegionTerms,
 } from '../../src/memory/region.js';
 import type { Capability } from '../../src/provider/contract.js';
 import type { ProviderName, Receipt, TransferPath } from '../../src/provider/receipt.js';
 
 /** An engine, or what stands for one. */
 export interface ContractEnd {
-  register(source: RegionSource, rights?: RegionRights, terms?: RegionTerms): Region;
+  register(source: RegionSource, grant?: Grant): Region;
   deregister(region: Region, waitMs?: number): Promise<void>;
   poll(): void;
 }
@@ -36,7 +35,7 @@ export interface Place {
 
 export interface Grant {
   readonly rights?: RegionRights;
-  readonly terms?: RegionTerms;
+  readonly expiresMs?: number;
 }
 
 export interface Link {

@@ -10,9 +10,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { isInstalled } from '../../src/base/installed.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import type { CompareOutcome } from '../../src/bench/compare/compare-run.js';
-import { isInstalled } from '../../src/bench/peers/installed.js';
 import type { SweepRuns } from '../../src/bench/sweep.js';
 import { wireBytesOf } from '../../src/bench/wire-bytes.js';
 import type { Receipt } from '../../src/engine/internal.js';
@@ -29,6 +29,7 @@ const SIZE = 256 * 1024;
 const COUNT = 20;
 /** A word with its head, and the head that acknowledges the answer. */
 const WORD_BYTES = 2048 + 2 * DATA_HEAD_BYTES;
+const SEGMENT_BYTES = 1448;
 const BIG = 4 * 1024 * 1024;
 const BIG_COUNT = 3;
 const START_MS = 30_000;
@@ -82,8 +83,11 @@ function assertRun(run: BenchResult, nics: readonly string[]): void {
   const { acknowledged, received } = wireBytesOf(run);
   const { channels } = run.receipt as Receipt;
   const chunks = iterations * sumOf(channels, (one) => one.chunks);
-  assertWords(`${op}: confirmed`, acknowledged, bytesMoved, chunks);
   assertWords(`${op}: received`, received, bytesMoved, chunks);
+  // A reader's kernel acknowledges the end of a channel's last answer late, of the warm-up's too.
+  const late = received - acknowledged;
+  const lateMax = op === 'read' ? channels.length * SEGMENT_BYTES : 0;
+  assert.ok(Math.abs(late) <= lateMax, `${op}: ${late} bytes not acknowledged`);
   assertNear(`${op}: interfaces`, payloadOf(run, nics) / acknowledged);
 }
 
@@ -194,6 +198,7 @@ async function checkPlugin(t: TestContext, lab: NetLab): Promise<void> {
   const result = await measure(lab, [second.leftNic], flags, env);
   assert.equal(await target.end(START_MS), 0, target.stderr());
   assert.deepEqual([result.provider, result.evidence, result.ok], ['tcpx', 'emulated', true]);
+  assert.equal(result.devmem?.verdict, 'good', 'counted without a word about where');
   assert.doesNotMatch(target.stderr(), /rx no cmsg/);
   const share = payloadOf(result, [second.leftNic]) / (BIG_COUNT * BIG);
   assert.ok(Math.abs(share - 1) < 0.01, `interfaces: ${share} of what was moved`);

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import type { GroupFigures } from '../../src/bench/group-figures.js';
 import { until } from '../support/until.js';
-import { runTcpx } from './child.js';
+import { runChild, runTcpx, TEST_VARIABLES } from './child.js';
 import { RunningTcpx } from './running-tcpx.js';
 
 type Group = GroupFigures & {
@@ -49,11 +49,14 @@ describe('bench loopback --pattern', () => {
     });
   }
 
-  test('for people: a line for each, and which is the slowest', async () => {
-    const words = ['bench', 'loopback', '--pattern', 'many-to-one', '--peers', '2', ...FEW];
-    const { stdout } = await runTcpx(words);
-    assert.match(stdout, /^2 initiators, many-to-one$/m);
-    assert.match(stdout, /^slowest +initiator [01]: \d+\.\d+ GB\/s$/m);
+  test('for people, in a terminal: a bar, a line for each, and which is the slowest', async () => {
+    const words = 'bench loopback --pattern many-to-one --peers 2 --size 64K --verify sample -t 1';
+    const line = `'${process.execPath}' bin/tcpx.js ${words}`;
+    const env = { ...process.env, ...TEST_VARIABLES, COLUMNS: '100' };
+    const { stdout } = await runChild('script', ['-qec', line, '/dev/null'], { env });
+    assert.match(stdout, /\[[#.]{20}\] \d+ % {2}\d+\.\d\d GB\/s/);
+    assert.match(stdout, /2 initiators, many-to-one\r?$/m);
+    assert.match(stdout, /^slowest +initiator [01]: \d+\.\d+ GB\/s\r?$/m);
   });
 
   test('flags that do not go together: exit 2', async () => {

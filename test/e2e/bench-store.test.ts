@@ -84,7 +84,7 @@ describe('bench: results that are kept', () => {
     const words = [...QUICK, '--save-baseline', 'x', '--runs', '2'];
     const { exitCode, stderr } = await runTcpx(words, KEPT);
     assert.equal(exitCode, 2);
-    assert.match(stderr, /--runs 2: a number from 3 /);
+    assert.match(stderr, /--runs 2: a whole number from 3 /);
   });
 });
 

@@ -17,7 +17,7 @@ const QUICK = ['--iters', '6', '--warmup', '1'];
 const STORE = { NIXL_TCPX_BENCH_STORE_DIR: folder };
 const LIMIT_MS = 60_000;
 
-test('bench sweep: a row for each size, and the best settings as variables', async () => {
+test('bench sweep: a row for each size, and the best settings as a profile', async () => {
   const profile = join(folder, 'best.env');
   const words = ['bench', 'sweep', '--size', '4KiB..16KiB', '--channels', '1,2', '--rounds', '1'];
   const { exitCode, stdout, stderr } = await runTcpx(
@@ -30,8 +30,14 @@ test('bench sweep: a row for each size, and the best settings as variables', asy
   const [, line = ''] = readFileSync(profile, 'utf8').split('\n');
   const [name = '', value = ''] = line.split('=');
   assert.equal(name, 'NIXL_TCPX_FLOW_CHANNELS');
-  const config = await runTcpx(['config', '--json'], { [name]: value });
-  assert.match(config.stdout, new RegExp(`"environment ${name}"`));
+  assert.ok(stderr.includes(`--profile ${profile}`), stderr);
+  const originOf = async (words: string[], variables: Record<string, string>) => {
+    const { stdout: text } = await runTcpx(['config', '--json', ...words], variables);
+    return /"(environment NIXL_TCPX_FLOW_CHANNELS|profile [^"]*)"/.exec(text)?.[1];
+  };
+  const read = ['--profile', profile];
+  assert.equal(await originOf(read, {}), `profile ${profile}`);
+  assert.equal(await originOf(read, { [name]: value }), `environment ${name}`);
 });
 
 test('bench sweep: interrupted, the same line goes on and does not measure twice', async (t) => {

@@ -31,17 +31,26 @@ async function openServer(t: TestContext, words: readonly string[]) {
 
 /** In a shell, as a person would; `tcpx` is the one of this tree. */
 function runLine(line: string, more: string) {
-  const command = line.replace(/ tcpx bench /, ` '${process.execPath}' bin/tcpx.js bench `);
+  const command = line.replace(
+    / (?:npx )?tcpx bench /,
+    ` '${process.execPath}' bin/tcpx.js bench `,
+  );
   const env = { ...process.env, ...TEST_VARIABLES };
   return runChild('bash', ['-c', `${command} ${more}`], { cwd: packageRoot, env });
 }
 
 describe('bench server: the printed line', () => {
   test('works as printed, and names no host by a word', async (t) => {
-    const { server, line } = await openServer(t, ['--port', '0', '--once']);
-    assert.match(line, /^NIXL_TCPX_TRUST_SECRET=\S+ tcpx bench client [0-9a-f.:]+ --port \d+$/);
-    const { exitCode, stderr } = await runLine(line, '--size 64KiB --iters 3 --warmup 1');
+    const shape = ['--size=64KiB', '--iters=3', '--skip-warmup=1'];
+    const own = ['--nsocks=2', '--nthreads=1', '--impl=d2d', '--no-unix'];
+    const words = ['--port', '0', '--once', ...shape, ...own];
+    const { server, line } = await openServer(t, words);
+    const said =
+      /^NIXL_TCPX_TRUST_SECRET=\S+ npx tcpx bench client [0-9a-f.:]+ --port \d+ --size 65536/;
+    assert.match(line, said);
+    const { exitCode, stdout, stderr } = await runLine(line, own.join(' '));
     assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^write of 64 KiB, 3 iterations/);
     assert.equal(await server.end(START_MS), 0, server.stderr);
   });
 });

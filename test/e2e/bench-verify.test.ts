@@ -11,7 +11,7 @@ import { decodeBenchMessage } from '../../src/bench/bench-message.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import { BenchTarget } from '../../src/bench/bench-target.js';
 import { readHostFacts } from '../../src/bench/host-facts.js';
-import { Engine } from '../../src/engine/internal.js';
+import { Engine, type Session } from '../../src/engine/internal.js';
 import { runTcpx } from './child.js';
 
 const SIZE_BYTES = 2 * 1024 * 1024;
@@ -44,8 +44,10 @@ async function openTarget(t: TestContext, tamper: Tamper) {
     onNotification: ({ session, bytes }) => {
       const message = decodeBenchMessage(bytes);
       if (message.kind === 'check' && message.isVerify) tamper(memory, message.seed);
+      if (message.kind === 'prepare' && message.isFill) {
+        beforeAnswer(session, () => tamper(memory, message.seed));
+      }
       target.onNotification(session, bytes);
-      if (message.kind === 'prepare' && message.isFill) tamper(memory, message.seed);
     },
   });
   t.after(() => engine.close());
@@ -57,6 +59,16 @@ async function openTarget(t: TestContext, tamper: Tamper) {
     return allocated;
   };
   return { port: engine.listen({ port: 0 }), secret };
+}
+
+/** A lane serves the read as soon as the answer is out: memory changes before. */
+function beforeAnswer(session: Session, act: () => void): void {
+  const notify = session.notify.bind(session);
+  session.notify = (...words) => {
+    session.notify = notify;
+    act();
+    return notify(...words);
+  };
 }
 
 async function runAgainst(t: TestContext, op: string, tamper: Tamper) {
@@ -110,4 +122,15 @@ test('bench verify: the same target, left alone, is good', async (t) => {
   const { exitCode, stderr, result } = await runAgainst(t, 'write', () => undefined);
   assert.equal(exitCode, 0, stderr);
   assert.deepEqual(result.verified, { iterations: ITERATIONS, mismatches: 0 });
+});
+
+test('bench sweep: settings by which bytes are wrong have no figure', async (t) => {
+  const { port, secret } = await openTarget(t, (memory) => memory.fill(1, 5, 6));
+  const flags = ['--size', '64KiB,128KiB', '--rounds', '1', '--iters', '3', '--warmup', '0'];
+  const { exitCode, stdout, stderr } = await runTcpx(
+    ['bench', 'sweep', '127.0.0.1', '--port', String(port), ...flags],
+    { NIXL_TCPX_TRUST_SECRET: secret },
+  );
+  assert.deepEqual([exitCode, stdout], [1, '']);
+  assert.match(stderr, /^ERR_XFER_VERIFY: bench\.sizeBytes=65536: 3 of 3 verified .* differ/m);
 });

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { before, describe, type TestContext, test } from 'node:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import type { BenchResult } from '../../src/bench/bench-result.js';
 import type { ErrorDocument } from '../../src/cli/error-document.js';
 import type { Receipt } from '../../src/provider/receipt.js';
@@ -71,6 +74,10 @@ describe('bench loopback: results', () => {
     assertPositive(result.latencyUs, ['p50', 'p90', 'p99', 'max']);
     assert.deepEqual(Object.keys(result.cpuSecondsPerGB), ['initiator', 'target']);
     for (const cost of Object.values(result.cpuSecondsPerGB)) assert.equal(typeof cost, 'number');
+    for (const end of ['initiator', 'target'] as const) {
+      const { count = -1, totalUs = -1 } = result.lanePauses?.[end] ?? {};
+      assert.ok(count >= 0 && totalUs >= 0, `${end}: ${count} pauses`);
+    }
     assert.equal(result.config['flow.chunkBytes'], 524_288);
     assert.equal(result.config['trust.secret'], undefined, 'no secret in a document');
     for (const host of [result.host, result.peer]) {
@@ -159,6 +166,7 @@ describe('bench loopback: results', () => {
     const flags = ['--op', 'pingpong', '--size', '4096', '--iters', '200', '--warmup', '20'];
     const result = await loopback([...flags, '--progress', 'caller']);
     assert.equal(result.iterations, 200);
+    assertPositive(result.cpuSecondsPerGB, ['initiator', 'target']);
     assertPositive(result.latencyUs, ['p50', 'p90', 'p99', 'max']);
   });
 
@@ -273,19 +281,33 @@ describe('bench client and server: bad peers', () => {
     assertOneLine(server.stderr, new RegExp(`^ERR_SYS_ADDRESS_IN_USE: .*:${port}`));
   });
 
-  for (const [caller, program] of [
-    ['exec', 'npx tcpx'],
-    ['', 'tcpx'],
+  const installed = mkdtempSync(join(tmpdir(), 'tcpx-installed-'));
+  writeFileSync(join(installed, 'tcpx'), '', { mode: 0o755 });
+  after(() => rmSync(installed, { recursive: true }));
+  for (const [how, program, own] of [
+    ['by npx', 'npx tcpx', { npm_command: 'exec' }],
+    ['in a clone', 'npx tcpx', { npm_command: '', PATH: '/usr/bin' }],
+    ['where it is installed', 'tcpx', { npm_command: '', PATH: `${installed}:/usr/bin` }],
   ] as const) {
-    test(`bench server: the printed line calls ${program} as the server was called`, async (t) => {
+    test(`bench server: the printed line calls ${program} ${how}`, async (t) => {
       const words = ['bench', 'server', '--bind', '127.0.0.1', '--port', '0', '--json'];
-      const server = new RunningTcpx(words, { npm_command: caller });
+      const server = new RunningTcpx(words, own);
       t.after(() => server.kill());
       await until('it listens', 5000 + startMs, () => server.stdout.trimEnd().endsWith('}'));
       const { client } = JSON.parse(server.stdout) as { client: string };
       assert.match(client, new RegExp(`^NIXL_TCPX_TRUST_SECRET=\\S+ ${program} bench client `));
     });
   }
+
+  test('bench server: a secret of the user’s is not printed, and the note says so', async (t) => {
+    const words = ['bench', 'server', '--bind', '127.0.0.1', '--port', '0'];
+    const secret = 'a-secret-of-sixteen-letters';
+    const server = new RunningTcpx(words, { NIXL_TCPX_TRUST_SECRET: secret });
+    t.after(() => server.kill());
+    await until('it listens', 5000 + startMs, () => server.stdout.includes('bench client'));
+    assert.match(server.stderr, /the other node needs .* NIXL_TCPX_TRUST_SECRET there too/);
+    assert.ok(!`${server.stdout}${server.stderr}`.includes(secret));
+  });
 
   test('bench server: the printed secret admits one client, both ends end', async (t) => {
     const words = ['bench', 'server', '--bind', '127.0.0.1', '--port', '0', '--once', '--json'];

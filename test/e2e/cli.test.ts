@@ -63,7 +63,10 @@ describe('tcpx: help and version', () => {
     const { exitCode, stdout } = await runTcpx(['config', '--help', '--all']);
     assert.equal(exitCode, 0);
     assert.match(stdout, /--chunk SIZE/);
-    assert.match(stdout.replace(/\s+/g, ' '), /default 512 KiB; NIXL_TCPX_FLOW_CHUNK_BYTES/);
+    assert.match(
+      stdout.replace(/\s+/g, ' '),
+      /4 KiB … 16 MiB, auto; default auto; NIXL_TCPX_FLOW_CHUNK_BYTES/,
+    );
     assert.match(stdout, /--json/);
   });
 
@@ -96,7 +99,10 @@ describe('tcpx: help and version', () => {
     const manifest = readFileSync(`${packageRoot}package.json`, 'utf8');
     const { exitCode, stdout } = await runTcpx(['--version']);
     assert.equal(exitCode, 0);
-    assert.equal(stdout.trim(), (JSON.parse(manifest) as { version: string }).version);
+    const { version } = JSON.parse(manifest) as { version: string };
+    assert.equal(stdout.trim(), version);
+    const { stdout: json } = await runTcpx(['--version', '--json']);
+    assert.deepEqual(JSON.parse(json), { schema: 'tcpx.version/1', version });
   });
 
   test('tcpx: --stack adds the stack of an expected error', async () => {
@@ -110,6 +116,7 @@ describe('tcpx: words that people type', () => {
   test('tcpx: did you mean', () => {
     const cases = [
       [['bech'], /did you mean bench\?/],
+      [['--versoin'], /unknown option '--versoin'; did you mean --version\?/],
       [['bench', 'lopback'], /did you mean bench loopback\?/],
       [['config', '--szie', '4'], /did you mean --size\?/],
       [['completion', 'bsh'], /did you mean bash\?/],
@@ -184,7 +191,7 @@ describe('tcpx config', () => {
       { name: 'flow.chunkBytes', value: 1_048_576, origin: 'flag --chunk' },
       { name: 'lane.count', value: 3, origin: 'environment NIXL_TCPX_LANE_COUNT' },
       { name: 'flow.channels', value: 4, origin: 'environment UCCL_TCPX_NUM_CHANNELS' },
-      { name: 'flow.windowChunks', value: 16, origin: 'default' },
+      { name: 'session.stallMs', value: 200, origin: 'default' },
     ];
     for (const setting of expected) assert.deepEqual(settingIn(stdout, setting.name), setting);
   });

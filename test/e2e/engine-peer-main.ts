@@ -71,9 +71,9 @@ async function runInitiator(isOnce: boolean): Promise<void> {
     { local, localOffset: 0, remote: descriptor, remoteOffset: 0, bytes },
   ]);
   for (;;) {
-    const { trust, channels } = await request.post().done;
+    const { trust, channels, path, pathReason } = await request.post().done;
     if (isOnce) {
-      print({ trust, nics: channels.map((channel) => channel.nic) });
+      print({ trust, nics: channels.map((channel) => channel.nic), path, pathReason });
       await engine.close();
       process.exit(0);
     }

@@ -18,6 +18,9 @@ export interface PeerFact {
   readonly nics?: readonly string[];
   readonly code?: string;
   readonly message?: string;
+  /** Of its transfer. */
+  readonly path?: string;
+  readonly pathReason?: string;
 }
 
 export interface PeerOptions {
@@ -30,8 +33,6 @@ export interface PeerOptions {
   readonly plugin?: Readonly<Record<string, string>>;
   /** Network namespace to run in. */
   readonly netns?: string;
-  /** Runs with a /dev/shm of its own, of this size, as if on another host. */
-  readonly ownShm?: string;
 }
 
 export class EnginePeer {
@@ -40,13 +41,9 @@ export class EnginePeer {
   #wake: () => void = () => undefined;
 
   constructor(role: 'target' | 'initiator' | 'once', options: PeerOptions) {
-    const { netns, ownShm, ...rest } = options;
+    const { netns, ...rest } = options;
     const words = [process.execPath, MAIN, role, JSON.stringify(rest)];
     if (netns !== undefined) words.unshift('ip', 'netns', 'exec', netns);
-    if (ownShm !== undefined) {
-      const mount = `mount -t tmpfs -o size=${ownShm} none /dev/shm && exec "$@"`;
-      words.unshift('unshare', '--mount', 'sh', '-c', mount, 'sh');
-    }
     const [program = '', ...others] = words;
     this.child = spawn(program, others, { stdio: ['pipe', 'pipe', 'inherit'] });
     let text = '';

@@ -41,7 +41,7 @@ describe('mesh between two hosts', () => {
     assert.deepEqual(mesh.nodes, ['10.77.0.1', '10.77.0.2']);
     assertRails(mesh);
     assertBytes(mesh);
-    assertStored(stores);
+    await assertStored(stores);
     assertLogs(join(folder, 'logs'));
   });
 
@@ -101,7 +101,7 @@ async function assertRoles(t: TestContext, lab: NetLab): Promise<void> {
   const printed = () => /^ +(\S.* bench mesh client .*)$/m.exec(server.stderr())?.[1];
   await until('the line is printed', 30_000, () => printed() !== undefined);
   const line = (printed() ?? '')
-    .replace(/ tcpx bench /, ` '${process.execPath}' bin/tcpx.js bench `)
+    .replace(/ (?:npx )?tcpx bench /, ` '${process.execPath}' bin/tcpx.js bench `)
     .replace(nics('right'), nics('left'));
   // Of a mesh's flags the warm-up alone is each end's own.
   const words = ['bash', '-c', `${line} --warmup 1`];
@@ -149,11 +149,14 @@ function assertRails({ workers, pairs, runs }: MeshDocument): void {
 }
 
 /** One file for the whole mesh, at rank 0 alone; the commands that read results know it. */
-function assertStored(stores: readonly string[]): void {
+async function assertStored(stores: readonly string[]): Promise<void> {
   const [first, other] = stores.map((store) => readdirSync(store));
   assert.equal(first?.length, 1);
   assert.match(first[0] ?? '', /-mesh-/);
   assert.deepEqual(other, []);
+  const { stdout } = await runTcpx(['bench', 'show', 'latest', '--store', stores[0] ?? '']);
+  assert.match(stdout, /^engine-2025-server +2\.95 +\d+\.\d\d× /m);
+  assert.match(stdout, /^goal of 5 GB\/s per GPU: .*\(measured, dram, tcp, mean of 8 pairs\)$/m);
 }
 
 function assertLogs(logs: string): void {
@@ -177,6 +180,48 @@ describe('mesh: what goes wrong', () => {
       process.kill(victim, 'SIGKILL');
       assert.equal(await mesh.end(20_000), 4, mesh.stderr);
       assert.match(mesh.stderr, new RegExp(`ERR_PEER_LOST: .*GPU [01] \\(process ${victim}\\)`));
+    } finally {
+      mesh.kill();
+    }
+  });
+
+  test('a process that never comes, and a port that is taken: who and which, exit 4', async (t) => {
+    const port = await freePort();
+    const words = ['bench', 'mesh', '--port', String(port), '--gpus', '0', ...FEW];
+    const alone = [...words, '--rank', '0', '--ranks', '2', '--wait', '0.2'];
+    const missing = await runTcpx([...alone, '--rendezvous', `127.0.0.1:${await freePort()}`]);
+    assert.equal(missing.exitCode, 4);
+    assert.match(missing.stderr, /^ERR_PEER_TIMEOUT: .*1 of 2 .* 200 ms: rank 1;/m);
+    const holder = createServer().listen(port, '127.0.0.1');
+    t.after(() => holder.close());
+    const taken = await runTcpx([...words, '--gpus', '0,1']);
+    assert.equal(taken.exitCode, 4);
+    assert.match(
+      taken.stderr,
+      new RegExp(`^ERR_SYS_ADDRESS_IN_USE: .*rank 0: worker.*${port}`, 'm'),
+    );
+  });
+});
+
+describe('mesh: signals', () => {
+  test('Ctrl-C in mid-run: the figures so far, kept; its workers hear it too', async () => {
+    const store = join(folder, 'stopped');
+    const shape = ['--gpus', '0-2', '--port', '0', '--size', '64K', '--verify', 'none', '--alone'];
+    const words = [...shape, '--iters', '5000', '--warmup', '1', '--lanes', '1', '--store', store];
+    const env = { ...TEST_VARIABLES, NIXL_TCPX_BENCH_KEEP: '9' };
+    const mesh = new RunningTcpx(['bench', 'mesh', ...words], env);
+    try {
+      await until('a round is over', 30_000, () => /^round 1 of 6/m.test(mesh.stderr));
+      // As a terminal does it: to every process of the group.
+      for (const worker of childrenOf(mesh.pid)) process.kill(worker, 'SIGINT');
+      mesh.child.kill('SIGINT');
+      assert.equal(await mesh.end(20_000), 4, mesh.stderr);
+      assert.match(mesh.stdout, /^slowest {4}.* GB\/s$/m);
+      assert.match(mesh.stdout, /^PARTIAL {4}.*stopped by SIGINT; [1-5] of 6 pairs measured/m);
+      assert.match(mesh.stderr, /^ERR_XFER_CANCELLED: .*mesh: stopped by SIGINT$/m);
+      const [name = ''] = readdirSync(store);
+      const kept = JSON.parse(readFileSync(join(store, name), 'utf8')) as MeshDocument;
+      assert.match(kept.partial ?? '', /stopped by SIGINT/);
     } finally {
       mesh.kill();
     }
@@ -217,22 +262,5 @@ describe('mesh: what goes wrong', () => {
     } finally {
       mesh.kill();
     }
-  });
-
-  test('a process that never comes, and a port that is taken: who and which, exit 4', async (t) => {
-    const port = await freePort();
-    const words = ['bench', 'mesh', '--port', String(port), '--gpus', '0', ...FEW];
-    const alone = [...words, '--rank', '0', '--ranks', '2', '--wait', '0.2'];
-    const missing = await runTcpx([...alone, '--rendezvous', `127.0.0.1:${await freePort()}`]);
-    assert.equal(missing.exitCode, 4);
-    assert.match(missing.stderr, /^ERR_PEER_TIMEOUT: .*1 of 2 .* 200 ms: rank 1;/m);
-    const holder = createServer().listen(port, '127.0.0.1');
-    t.after(() => holder.close());
-    const taken = await runTcpx([...words, '--gpus', '0,1']);
-    assert.equal(taken.exitCode, 4);
-    assert.match(
-      taken.stderr,
-      new RegExp(`^ERR_SYS_ADDRESS_IN_USE: .*rank 0: worker.*${port}`, 'm'),
-    );
   });
 });

@@ -105,3 +105,17 @@ for (const [name, target, initiator, expected, host] of CASES) {
     if (expected.code !== undefined) assert.match(fact.message ?? '', /10\.77\.0\.1/);
   });
 }
+
+test('two network namespaces of one host: TCP by name, or nothing by demand', async (t) => {
+  if (obstacle !== '') {
+    t.skip(`needs network namespaces: ${obstacle}`);
+    return;
+  }
+  const { path, pathReason } = await attempt(SECRET, SECRET);
+  assert.equal(path, 'tcp host');
+  assert.match(pathReason ?? '', /^one host, but no shared memory/);
+  const demanding = { ...SECRET, 'session.local': 'shm' } as const;
+  const { code, message } = await attempt(SECRET, demanding);
+  assert.equal(code, 'ERR_PEER_REFUSED');
+  assert.match(message ?? '', /ERR_CAP_SHARED_MEMORY.*another network namespace/);
+});

@@ -59,7 +59,7 @@ describe('package: checked by tools', () => {
     assert.equal(exitCode, 0, stdout + stderr);
   });
 
-  for (const compiler of ['typescript-oldest', 'typescript']) {
+  for (const compiler of ['typescript-oldest', 'typescript', 'typescript-native']) {
     for (const [module, resolution] of [
       ['nodenext', 'nodenext'],
       ['esnext', 'bundler'],

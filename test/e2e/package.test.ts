@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { certificates } from '../../scripts/suite/certificates.js';
 import { emulatorPath, emulatorVariables, requireNative } from '../native/plugin-environment.js';
 import { packageRoot, runChild } from './child.js';
 
@@ -149,7 +150,8 @@ async function pack(folder: string): Promise<Packed> {
 async function install(project: string, archive: string): Promise<string | undefined> {
   writeFileSync(join(project, 'package.json'), '{ "name": "empty", "private": true }\n');
   const words = ['install', archive, '--ignore-scripts', '--no-audit', '--no-fund'];
-  const options = { cwd: project, env, timeoutMs: NPM_TIMEOUT_MS };
+  const asking = { ...env, ...certificates() };
+  const options = { cwd: project, env: asking, timeoutMs: NPM_TIMEOUT_MS };
   const result = await runChild('npm', [...words, '--prefer-offline'], options);
   if (result.exitCode !== 0 && OFFLINE.test(result.stderr)) return 'needs the npm registry';
   assert.equal(result.exitCode, 0, result.stderr);

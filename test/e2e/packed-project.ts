@@ -42,11 +42,11 @@ export async function openPackedProject(): Promise<PackedProject> {
 export async function compileStrict(
   { folder }: PackedProject,
   files: readonly string[],
-  compiler = 'typescript',
+  compiler = 'typescript-native',
   [module, resolution] = ['nodenext', 'nodenext'],
 ): Promise<string> {
   const words = [
-    ...[join(packageRoot, 'node_modules', compiler, 'lib/tsc.js'), '--noEmit', '--strict'],
+    ...[join(packageRoot, 'node_modules', compiler, 'bin/tsc'), '--noEmit', '--strict'],
     // The compiler's own libraries are none of ours; types of the package are checked whole.
     ...[
       '--skipDefaultLibCheck',

@@ -52,7 +52,7 @@ describe('bench --send-by', () => {
   const oneChunk = ['--chunk', '4MiB', ...ONE_LANE];
   for (const words of [ONE_LANE, ['--channels', '2', '--lanes', '2'], oneChunk]) {
     test(`splice: writes go by reference and verify, ${words.join(' ')}`, async () => {
-      const result = await bench(words);
+      const result = await bench(['--send-by', 'splice', ...words]);
       assert.equal(result.config['socket.sendBy'], 'splice');
       assertChannels(result);
       for (const { sends, zeroCopied, copied, fallbacks } of result.zeroCopy) {

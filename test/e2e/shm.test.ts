@@ -1,24 +1,30 @@
 // Data over shared memory as users meet it: what is refused, what a receipt says, what a hostile
-// or killed peer does, and that no file stays in /dev/shm. Bytes and kills are in two-processes,
-// NIXL's contract in test/contract/backend-tcpx.
+// or killed peer does, that nothing stays mapped, and when it is chosen without being asked for.
+// Bytes and kills are in two-processes, NIXL's contract in test/contract/backend-tcpx.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
+import type { TcpxError } from '../../src/base/errors.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import type { BenchResult } from '../../src/bench/bench-result.js';
+import type { Engine } from '../../src/engine/engine.js';
+import { liveSession } from '../../src/engine/session-face.js';
+import { mailUnix } from '../../src/ffi/libc/unix-socket.js';
 import { openFixedMemory } from '../../src/os/fixed-memory.js';
 import { directionOf, HEAD, HEADER_BYTES, TAIL } from '../../src/provider/tcp/shm/shm-layout.js';
-import { closeEngines, openEngine, openPair } from '../support/engine-pair.js';
+import { closeEngines, KeptLog, openEngine, openPair } from '../support/engine-pair.js';
 import { withCode } from '../support/expect-error.js';
+import { until } from '../support/until.js';
 import { runTcpx } from './child.js';
 import { EnginePeer } from './engine-peer.js';
 
 const SHM: Partial<SettingValues> = { 'session.local': 'shm' };
+const TCP: Partial<SettingValues> = { 'session.local': 'tcp' };
+const AUTO: Partial<SettingValues> = { 'session.local': 'auto' };
 const MODES: Record<string, Partial<SettingValues>> = {
   lanes: { ...SHM, 'flow.channels': 2, 'lane.count': 2 },
   caller: { ...SHM, 'lane.progress': 'caller', 'flow.channels': 2 },
@@ -26,22 +32,10 @@ const MODES: Record<string, Partial<SettingValues>> = {
 
 after(closeEngines);
 
-function shmNames(): string[] {
-  return readdirSync('/dev/shm').filter(
-    (name) => name.startsWith('tcpx-') && !name.startsWith('tcpx-host-'),
-  );
-}
-
-/** Other tests have files for moments; what is there for a second was left behind. */
-async function assertNothingLeft(): Promise<void> {
-  const first = shmNames();
-  if (first.length === 0) return;
-  await sleepMs(1000);
-  const later = shmNames();
-  assert.deepEqual(
-    first.filter((name) => later.includes(name)),
-    [],
-  );
+/** Mappings of channels that this process has. */
+function mappedChannels(): string[] {
+  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
+  return lines.filter((line) => line.includes('/memfd:tcpx-channel'));
 }
 
 for (const [name, settings] of Object.entries(MODES)) {
@@ -69,7 +63,7 @@ for (const [name, settings] of Object.entries(MODES)) {
     assert.equal(read.path, 'shm');
     assert.ok(Buffer.from(source).equals(target));
     await pair.close();
-    await assertNothingLeft();
+    assert.deepEqual(mappedChannels(), [], 'nothing stays mapped');
   });
 
   // Stored once, while nothing moves: the owner of a word overwrites it as soon as something does.
@@ -110,9 +104,7 @@ function assertRuleBroken(error: unknown): void {
 
 /** The shared memory of this process's own engines, as the other end could write it. */
 function mappedHeaders(): Int32Array[] {
-  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
-  const found = lines.filter((line) => line.includes('/dev/shm/tcpx-'));
-  return found.map((line) => {
+  return mappedChannels().map((line) => {
     const addr = Number.parseInt(line.split('-')[0] ?? '', 16);
     return openFixedMemory(addr, HEADER_BYTES).int32;
   });
@@ -120,8 +112,8 @@ function mappedHeaders(): Int32Array[] {
 
 test('shm: asked for by one end alone is refused at both, naming the setting', async () => {
   for (const [server, client] of [
-    [SHM, {}],
-    [{}, SHM],
+    [SHM, TCP],
+    [TCP, SHM],
   ] as const) {
     const listener = await openEngine(server);
     const port = listener.listen({ host: '127.0.0.1', port: 0 });
@@ -139,30 +131,132 @@ test('shm: with zero-copy sends it is a contradiction', async () => {
   await assert.rejects(both, withCode('ERR_CONFIG_CONFLICT', /socket\.sendBy/));
 });
 
-const canUnshare = spawnSync('unshare', ['--mount', 'true']).status === 0;
-const skip = canUnshare ? false : 'needs the right to make a mount namespace';
+test('auto: two engines of one host share memory; one that says tcp does not', async () => {
+  const outcomes: string[] = [];
+  for (const [server, client] of [
+    [AUTO, AUTO],
+    [AUTO, SHM],
+    [AUTO, TCP],
+    [TCP, AUTO],
+  ] as const) {
+    const pair = await openPair(server, client);
+    const { path, pathReason } = await pair.drive(pair.session.notify('hello').done);
+    outcomes.push(`${path}: ${pathReason}`);
+    assert.equal(pair.serverSession.facts.path, path);
+    assert.ok(pair.serverLog.has(new RegExp(`session ready.*path="?${path}`)), 'said in the log');
+    await pair.close();
+  }
+  assert.deepEqual(outcomes, [
+    'shm: both ends are on one host',
+    'shm: session.local is shm',
+    'tcp host: session.local is tcp at the client',
+    'tcp host: session.local is tcp at the server',
+  ]);
+});
 
-async function connectFrom(ownShm: string) {
-  const engine = await openEngine(SHM);
-  const region = engine.register(new Uint8Array(64));
-  const port = engine.listen({ host: '127.0.0.1', port: 0 });
-  const options = { settings: SHM, host: '127.0.0.1', port, bytes: 64 };
-  const peer = new EnginePeer('once', { ...options, descriptor: region.descriptor, ownShm });
-  const { code, message } = await peer.fact('code', 'trust');
-  assert.equal(await peer.end(), 4);
-  assert.ok(!engine.sessions.some((session) => session.isReady));
-  return `${code ?? 'connected'}: ${message ?? ''}`;
+/** Mails as much as each mailbox takes, again and again, until it is told to stop. */
+function mailJunk(): { readonly stop: () => number } {
+  const junk = new Uint8Array([1]);
+  const hit = new Set<string>();
+  let isStopped = false;
+  const round = (): void => {
+    if (isStopped) return;
+    for (const [, name] of readFileSync('/proc/net/unix', 'latin1').matchAll(
+      /@(tcpx-[0-9a-f]+)/g,
+    )) {
+      hit.add(name!);
+      for (let count = 0; count < 600 && mailUnix(name!, junk, []) > 0; count++);
+    }
+    setImmediate(round);
+  };
+  round();
+  return {
+    stop: () => {
+      isStopped = true;
+      return hit.size;
+    },
+  };
 }
 
-test('shm: a peer with another /dev/shm, as on another host, is refused', { skip }, async () => {
-  assert.match(await connectFrom('64m'), /^ERR_PEER_REFUSED.*ERR_CAP_SHARED_MEMORY.*on this host/);
+test('auto: junk in the mailboxes of all channels keeps none from its memory', async () => {
+  const settings = { ...AUTO, 'flow.channels': 8 };
+  const server = await openEngine(settings);
+  const port = server.listen({ host: '127.0.0.1', port: 0 });
+  const client = await openEngine(settings);
+  const { stop } = mailJunk();
+  // A mailbox is there for a moment: some are gone before anybody has seen their name.
+  for (let round = 0; round < 10; round++) {
+    const session = await client.connect('127.0.0.1', port);
+    const receipt = await session.notify('hello').done;
+    assert.equal(receipt.path, 'shm');
+    assert.ok(liveSession(session).facts.nics.every((nic) => nic === 'shm'));
+    await session.close();
+  }
+  assert.ok(stop() >= 4, 'some of them were hit');
+  await closeEngines();
 });
 
-test('shm: no room in /dev/shm is an error, not a crash', { skip }, async () => {
-  assert.match(await connectFrom('64k'), /^ERR_CAP_SHARED_MEMORY: .*cannot be had/);
+test('auto: beyond memory.sharedBytes sessions go over TCP, and say so', async () => {
+  const settings = { ...AUTO, 'flow.channels': 1, 'memory.sharedBytes': 3 << 20 };
+  const server = await openEngine(settings);
+  const port = server.listen({ host: '127.0.0.1', port: 0 });
+  const first = await openEngine(AUTO).then((engine) => engine.connect('127.0.0.1', port));
+  const second = await openEngine(AUTO).then((engine) => engine.connect('127.0.0.1', port));
+  assert.deepEqual([first.path, second.path], ['shm', 'tcp host']);
+  assert.match(second.pathReason, /no shared memory/);
+  assert.ok(server.sessions.some(({ pathReason }) => pathReason.includes('memory.sharedBytes')));
+  await first.close();
+  await until('its memory is free', 5000, () => server.sessions.length === 1);
+  const third = await openEngine(AUTO).then((engine) => engine.connect('127.0.0.1', port));
+  assert.equal(third.path, 'shm');
+  await closeEngines();
 });
 
-test('shm: a peer killed in mid-transfer leaves no file', async () => {
+/** Takes every descriptor that this process may still open. */
+function takeDescriptors(): number[] {
+  const held: number[] = [];
+  try {
+    for (;;) held.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'EMFILE');
+    return held;
+  }
+}
+
+async function pathOrCode(client: Engine, port: number): Promise<string> {
+  try {
+    const session = await client.connect('127.0.0.1', port);
+    const { path } = await session.notify('hello').done;
+    await session.close();
+    return path;
+  } catch (error) {
+    return (error as TcpxError).code;
+  }
+}
+
+test('auto: without a descriptor left for the memory TCP does, and the log says so', async () => {
+  const target = new EnginePeer('target', { settings: AUTO, host: '127.0.0.1', bytes: 4096 });
+  const { port } = await target.fact('port');
+  const kept = new KeptLog();
+  const client = await openEngine({ ...AUTO, 'flow.channels': 1 }, kept);
+  const held = takeDescriptors();
+  const outcomes: string[] = [];
+  try {
+    while (outcomes.at(-1) !== 'shm' && outcomes.length < 20) {
+      closeSync(held.pop()!);
+      outcomes.push(await pathOrCode(client, port!));
+    }
+  } finally {
+    for (const fd of held) closeSync(fd);
+  }
+  assert.deepEqual([...new Set(outcomes)].slice(-2), ['tcp host', 'shm'], outcomes.join());
+  assert.ok(!outcomes.includes('ERR_CAP_SHARED_MEMORY'), outcomes.join());
+  assert.ok(kept.has(/warn no memory to share with a peer of this host: tcp instead/));
+  target.kill();
+  await closeEngines();
+});
+
+test('shm: a peer killed in mid-transfer leaves no memory', async () => {
   for (let round = 0; round < 3; round++) {
     const target = new EnginePeer('target', { settings: SHM, host: '127.0.0.1', bytes: 32 << 20 });
     const { port, descriptor } = await target.fact('descriptor');
@@ -179,7 +273,7 @@ test('shm: a peer killed in mid-transfer leaves no file', async () => {
     assert.equal(session.error?.code, 'ERR_PEER_LOST');
     await engine.close();
   }
-  await assertNothingLeft();
+  assert.deepEqual(mappedChannels(), []);
 });
 
 /** Connections on their way to `port`, in the order in which they came. */
@@ -227,7 +321,7 @@ test('shm: a channel whose socket is cut is fenced, and attached anew to new mem
   }
   await client.close();
   await server.close();
-  await assertNothingLeft();
+  assert.deepEqual(mappedChannels(), []);
 });
 
 test('bench: --local shm is named in the document and in the text', async () => {

@@ -23,8 +23,8 @@ function start(...words: ConstructorParameters<typeof EnginePeer>): EnginePeer {
 }
 
 const MODES: Record<string, Partial<SettingValues>> = {
-  lanes: { 'lane.progress': 'lanes', 'lane.count': 2, 'flow.channels': 2 },
-  caller: { 'lane.progress': 'caller' },
+  lanes: { 'session.local': 'tcp', 'lane.count': 2, 'flow.channels': 2 },
+  caller: { 'session.local': 'tcp', 'lane.progress': 'caller' },
   'shm, lanes': { 'session.local': 'shm', 'lane.count': 2, 'flow.channels': 2 },
   'shm, caller': { 'session.local': 'shm', 'lane.progress': 'caller' },
 };

@@ -55,7 +55,9 @@ function print(fact: object): void {
 }
 
 function openEngine(onNotification: (text: string, answer: (text: string) => void) => void) {
-  const config = loadConfig({ options: options.settings, environment: {} });
+  // What happens to sockets is tried, whether or not both ends could share memory.
+  const settings = { 'session.local': 'tcp', ...options.settings } as const;
+  const config = loadConfig({ options: settings, environment: {} });
   const write = (line: string): void => print({ log: line.trim() });
   return Engine.open({
     name: role ?? '',

@@ -89,10 +89,12 @@ export interface FaultRunOptions {
 }
 
 export class FaultRun {
+  readonly lab: NetLab;
   readonly target: FaultPeer;
   readonly initiator: FaultPeer;
 
-  private constructor(target: FaultPeer, initiator: FaultPeer) {
+  private constructor(lab: NetLab, target: FaultPeer, initiator: FaultPeer) {
+    this.lab = lab;
     this.target = target;
     this.initiator = initiator;
   }
@@ -130,7 +132,7 @@ export class FaultRun {
     const target = make('target', {});
     const { descriptor } = await target.next('port', (fact) => fact.port !== undefined);
     const initiator = make('initiator', descriptor === undefined ? {} : { descriptor });
-    const run = new FaultRun(target, initiator);
+    const run = new FaultRun(lab, target, initiator);
     try {
       if (isLed) await initiator.next('session', (fact) => fact.connected === true);
       else await initiator.next('post', (fact) => fact.posted === true);

@@ -25,15 +25,27 @@ export interface Scenario {
   run(lab: NetLab, bytes: number, fullShare: number): Promise<Outcome>;
 }
 
+/** Nothing is wrong but a time, for which a busy machine may be to blame. */
+export class LateError extends Error {}
+
+export function assertInTime(isInTime: boolean, what: string): void {
+  if (!isInTime) throw new LateError(what);
+}
+
 export const LINKS = 4;
-export const LINK_BYTES_PER_MS = 125_000;
 /** What is still the full rate, as a share of it. */
 export const FULL_SHARE = 0.9;
 /** Share of the transfer that is over when the fault comes. */
 const BEFORE = 0.3;
 
+/** What one link of the lab carries; all have the same rate. */
+export function linkBytesPerMs({ links: [link] }: NetLab): number {
+  assert.ok(link !== undefined && link.rateMbit > 0, 'links of a fault lab have a rate');
+  return (link.rateMbit * 1000) / 8;
+}
+
 export async function inMid(run: FaultRun, bytes: number): Promise<void> {
-  const afterMs = (bytes / (LINKS * LINK_BYTES_PER_MS)) * BEFORE;
+  const afterMs = (bytes / (LINKS * linkBytesPerMs(run.lab))) * BEFORE;
   await Promise.all([
     sleep(afterMs),
     run.initiator.next('samples', (fact) => fact.nics !== undefined),
@@ -68,9 +80,9 @@ export async function started(
   }
 }
 
-/** Links at 1 Gbit/s each, as many as any scenario needs. */
-export function openFaultLab(): NetLab {
-  return openNetLab(Array.from({ length: LINKS + 1 }, () => 1000));
+/** As many links as any scenario needs. */
+export function openFaultLab(rateMbit: number): NetLab {
+  return openNetLab(Array.from({ length: LINKS + 1 }, () => rateMbit));
 }
 
 export async function runScenario(

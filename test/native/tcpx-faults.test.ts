@@ -1,63 +1,27 @@
 // What the plugin does to its caller, seen from the application: a typed error on the transfers
-// concerned, within the deadline, and a session that works again afterwards.
+// concerned, within the deadline, and a session that works again afterwards. A plugin that says
+// nothing at all is in tcpx-silence.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ErrorCode, isTcpxError, TcpxError } from '../../src/base/errors.js';
-import { fillPattern, verifyPattern } from '../../src/base/pattern.js';
+import { isTcpxError, type TcpxError } from '../../src/base/errors.js';
+import { verifyPattern } from '../../src/base/pattern.js';
 import type { Variables } from './plugin-environment.js';
+import { failure, openFaulty, PATIENT, prepare } from './tcpx-faulty-pair.js';
 import {
   closeProviders,
   epochsOf,
   logLines,
-  makeMemory,
   openPair,
   openProvider,
   railsOf,
   type SideOptions,
-  type TcpxPair,
-  wholeBlock,
 } from './tcpx-pair.js';
 
 after(closeProviders);
 
 const MIB = 1024 * 1024;
-/** For timers of a machine that has other things to do. */
-const SLACK_MS = 1000;
-const FAST = { 'tcpx.hangMs': 400, 'tcpx.setupTimeoutMs': 4000 } as const;
-
-async function failure(promise: Promise<unknown>): Promise<TcpxError> {
-  try {
-    await promise;
-  } catch (error) {
-    assert.ok(error instanceof TcpxError, String(error));
-    return error;
-  }
-  return assert.fail('it did not fail');
-}
-
-function prepare(pair: TcpxPair, bytes = 16 * MIB) {
-  const local = makeMemory(pair.initiator, bytes);
-  const remote = makeMemory(pair.target, bytes);
-  fillPattern(local.bytes, 3, 0);
-  return { local, remote, blocks: wholeBlock(local, remote) };
-}
-
-/** A pair whose target's plugin has a fault. */
-function openFaulty(
-  fault: string,
-  side: 'target' | 'initiator' = 'target',
-  more: SideOptions = {},
-) {
-  return openPair(
-    {
-      settings: { ...FAST, ...more.settings },
-      ...(more.plugin === undefined ? {} : { plugin: more.plugin }),
-    },
-    { [side]: { plugin: { TCPX_EMU_FAULT: fault } } },
-  );
-}
 
 describe('tcpx: the plugin ends its process', () => {
   const fatal: readonly (readonly [string, RegExp])[] = [
@@ -96,7 +60,7 @@ describe('tcpx: the plugin ends its process', () => {
 
   test('tcpx: a crash costs one rail: the process of the other lives on', async () => {
     const pair = await openFaulty('crash@eth2:3', 'target', {
-      settings: { 'session.nics': 'eth1,eth2' },
+      'session.nics': 'eth1,eth2',
     });
     const { blocks } = prepare(pair);
     const before = railsOf(pair.target).pids();
@@ -108,72 +72,12 @@ describe('tcpx: the plugin ends its process', () => {
   });
 });
 
-describe('tcpx: the plugin is silent', () => {
-  for (const side of ['target', 'initiator'] as const) {
-    test(`tcpx: a hang inside test at the ${side} ends the process by its heart-beat`, async () => {
-      const pair = await openFaulty('hang:3', side);
-      const { blocks } = prepare(pair);
-      const began = performance.now();
-      const error = await failure(pair.session.write(blocks, { deadlineMs: 8000 }).done);
-      assert.ok(performance.now() - began < 4000, 'before the deadline');
-      assert.match(error.message, /no heart-beat for \d+ ms, inside test, channel 0/);
-      assert.equal(
-        side === 'initiator' ? error.code : error.facts['peerCode'],
-        'ERR_NCCLNET_HUNG' satisfies ErrorCode,
-      );
-      await pair.close();
-    });
-
-    test(`tcpx: a dead data socket at the ${side} is a deadline that names the chunk`, async () => {
-      const pair = await openFaulty('socket-death:3', side);
-      const { blocks } = prepare(pair);
-      const began = performance.now();
-      const transfer = pair.session.write(blocks, { deadlineMs: 1000 });
-      const error = await failure(transfer.done);
-      const tookMs = performance.now() - began;
-      assert.equal(error.code, 'ERR_XFER_DEADLINE');
-      assert.ok(tookMs >= 999 && tookMs < 1000 + SLACK_MS, `hard: ${tookMs} ms`);
-      assert.ok(!transfer.isReleased, 'the plugin may still read, or write');
-      await transfer.released;
-      const named =
-        /taken down.*(send|receive), channel 0 \(eth1\): chunk \d+, tag \d+, offset \d+; posted/;
-      assert.ok(
-        logLines.some((line) => named.test(line)),
-        'both ends say what they waited for',
-      );
-      await pair.close();
-    });
-
-    test(`tcpx: a peer that closes, at the ${side}, is an error of the call`, async () => {
-      const pair = await openFaulty('peer-closed:3', side);
-      const { blocks } = prepare(pair);
-      const error = await failure(pair.session.write(blocks, { deadlineMs: 5000 }).done);
-      const code = error.facts['peerCode'] ?? error.code;
-      assert.match(String(code), /^ERR_(PEER_LOST|XFER_FAILED|NCCLNET_CALL)$/);
-      assert.match(error.message, /channel 0 \(eth1\): test of chunk \d+, tag \d+, offset \d+/);
-      await pair.close();
-    });
-  }
-
-  test('tcpx: a stuck accept is an error when the set-up time is over', async () => {
-    const began = performance.now();
-    const error = await failure(
-      openPair(
-        { settings: { 'tcpx.setupTimeoutMs': 1500 } },
-        { target: { plugin: { TCPX_EMU_FAULT: 'accept-stuck' } } },
-      ),
-    );
-    assert.ok(performance.now() - began < 8000);
-    assert.match(error.message, /join on eth1.*no answer in 1500 ms|not joined in 1500 ms/);
-  });
-});
-
 // eslint-disable-next-line max-lines-per-function -- a list of tests
 describe('tcpx: the peer goes between any two calls', () => {
   const delaysMs = [0, 2, 5, 10, 20, 40];
 
   test('tcpx: its plugin process is killed', async () => {
-    const pair = await openPair({ settings: FAST });
+    const pair = await openPair({ settings: PATIENT });
     const { blocks } = prepare(pair);
     for (const delayMs of delaysMs) {
       await epochsOf(pair.session).ready();
@@ -217,8 +121,8 @@ describe('tcpx: the peer goes between any two calls', () => {
   test('tcpx: its plugin process is killed while channels are set up', async () => {
     for (const delayMs of delaysMs) {
       const [target, initiator] = await Promise.all([
-        openProvider('target', { settings: FAST }),
-        openProvider('initiator', { settings: FAST }),
+        openProvider('target', { settings: PATIENT }),
+        openProvider('initiator', { settings: PATIENT }),
       ]);
       const port = target.listen({ host: '127.0.0.1', port: 0 });
       const [pid] = railsOf(target).pids();
@@ -235,7 +139,7 @@ describe('tcpx: the peer goes between any two calls', () => {
 
   test('tcpx: it closes its provider', async () => {
     for (const delayMs of delaysMs.slice(0, 4)) {
-      const pair = await openPair({ settings: FAST });
+      const pair = await openPair({ settings: PATIENT });
       const { blocks } = prepare(pair);
       const transfer = pair.session.write(blocks, { deadlineMs: 10_000 });
       await sleep(delayMs);
@@ -291,7 +195,7 @@ describe('tcpx: the plugin refuses', () => {
       test(`tcpx: ${fault} at the ${side} fails the set-up, in the plugin's words`, async () => {
         const before = logLines.length;
         const plugin = { TCPX_EMU_FAULT: fault };
-        const error = await failure(openPair({ settings: FAST }, { [side]: { plugin } }));
+        const error = await failure(openPair({ settings: PATIENT }, { [side]: { plugin } }));
         // Either end's news comes first: its accept failed, or the other's connect.
         assert.match(error.message, /(accept|connect)\b.*internal error \(3\) on eth1; it said/);
         assert.match(logLines.slice(before).join(''), pattern);
@@ -322,14 +226,14 @@ describe('tcpx: the plugin refuses', () => {
   });
 
   test('tcpx: the same host without the override is refused before the plugin dies', async () => {
-    const side = { settings: FAST, plugin: { TCPX_EMU_SAME_HOST: '0' } };
+    const side = { settings: PATIENT, plugin: { TCPX_EMU_SAME_HOST: '0' } };
     const error = await failure(openPair(side));
     assert.match(error.message, /both ends are on one host, where the plugin fails/);
   });
 
   test('tcpx: a GPU that is not behind the NIC; the rail GPU is', async () => {
     const plugin: Variables = { TCPX_EMU_GPU_NICS: '0=eth2,1=eth1' };
-    const byHand = { ...FAST, 'tcpx.railGpus': 'eth1=0' };
+    const byHand = { ...PATIENT, 'tcpx.railGpus': 'eth1=0' };
     const wrong = await openPair({ settings: byHand, plugin });
     const set = prepare(wrong, MIB);
     assert.match((await failure(wrong.session.write(set.blocks).done)).message, /rx no cmsg/);

@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
+import type { LiveSession } from '../../src/engine/live-session.js';
+import { liveSession } from '../../src/engine/session-face.js';
 import { closeProviders, openProvider } from '../native/tcpx-pair.js';
 import { until } from '../support/until.js';
 import { fixed, numberIn } from './page-frames.js';

@@ -26,7 +26,15 @@ export const KIND = {
   REFUSE: 6,
   SIGNAL: 7,
 };
-export const FEATURE = { sharedMemory: 1, tcp: 2, tcpx: 4, tcpxHere: 8, secret: 16, checks: 32 };
+export const FEATURE = {
+  sharedMemory: 1,
+  tcp: 2,
+  tcpx: 4,
+  tcpxHere: 8,
+  secret: 16,
+  checks: 32,
+  mayShare: 64,
+};
 export const LABEL = 'nixl-tcpx/2';
 const LIMIT_MS = 10_000;
 
@@ -229,17 +237,27 @@ export class PagePeer {
     epoch: number,
     key = this.#key,
     nonce: Uint8Array = randomBytes(32),
+    answerRole = 'attached',
   ): Promise<PageConnection> {
     const connection = await PageConnection.dial(this.port);
-    const words = (role: string): string => `${LABEL} ${role} ${this.sessionId} ${index} ${epoch} `;
-    const prove = (role: string): Buffer =>
-      createHmac('sha256', key).update(words(role)).update(nonce).digest();
+    const prove = (role: string): Buffer => this.channelProof(role, index, epoch, nonce, key);
     const { sessionId } = this;
     const name = { sessionId, channelIndex: index, epoch, nonce };
     connection.send(control('ATTACH', { ...name, proof: prove('attach') }));
     const attached = await expect(connection, 'ATTACHED');
-    if (!prove('attached').equals(attached.raw('proof'))) throw new Error('another server');
+    if (!prove(answerRole).equals(attached.raw('proof'))) throw new Error('another server');
     return connection;
+  }
+
+  channelProof(
+    role: string,
+    index: number,
+    epoch: number,
+    nonce: Uint8Array,
+    key = this.#key,
+  ): Buffer {
+    const words = `${LABEL} ${role} ${this.sessionId} ${index} ${epoch} `;
+    return createHmac('sha256', key).update(words).update(nonce).digest();
   }
 
   /** A data frame, with its checks where the session has them. */

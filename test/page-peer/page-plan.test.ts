@@ -27,6 +27,7 @@ const BYTES = 3 * CHUNK_BYTES + 5;
 const SHAPE = { chunkBytes: CHUNK_BYTES, gatherBytes: 0, weights: [1] };
 /** tcpx.deadlineMs of the engine: what a transfer of the peer's may take. */
 const PATIENCE_MS = 1000;
+const CHUNKS_MAX = 1024;
 
 const told: string[] = [];
 let engine: Engine;
@@ -38,6 +39,7 @@ before(async () => {
   const settings = {
     'flow.chunkBytes': CHUNK_BYTES,
     'tcpx.deadlineMs': PATIENCE_MS,
+    'tcpx.peerChunksMax': CHUNKS_MAX,
     'session.reconnectMs': 500,
   };
   const onNotification = ({ bytes }: { bytes: Uint8Array }): void => {
@@ -169,6 +171,25 @@ test('page peer: a WRITE and a READ plan, GO, LANDED, DOWN and FENCED', async ()
   one.send(MATCH.DOWN, {}, textsBody('ERR_PEER_LOST', 'the page says so'));
   assert.equal(textsOf((await one.due(MATCH.FENCED)).body)[0], '');
   one.peer.close();
+});
+
+test('page peer: chunks beyond tcpx.peerChunksMax are refused; twice as many end it', async () => {
+  const one = await MatchPeer.open();
+  const blocks = Array.from({ length: 1000 }, (_, offset) => ({ region: 0, offset, bytes: 1 }));
+  const digest = one.plan(0, planFor(target, { blocks }));
+  // Blocks that share a chunk count as well.
+  one.plan(1, planFor(source, { blocks, gatherBytes: 1000 }));
+  const announce = (transfer: number, sequence: number): void =>
+    one.send(MATCH.ANNOUNCE, { transfer, plan: 0, sequence, tag: 1 + sequence * 1000, digest });
+  // Chunks are announced and never sent.
+  announce(1, 0);
+  one.send(MATCH.READ, { transfer: 2, plan: 1 });
+  const refused = await one.due(MATCH.REFUSE, 2, FLAG.read);
+  assert.match(textsOf(refused.body).join(' '), /ERR_PEER_REFUSED .*tcpx\.peerChunksMax/);
+  announce(3, 1);
+  await one.due(MATCH.REFUSE, 3);
+  announce(4, 2);
+  assert.match(await one.goodbye(), /ERR_WIRE_LIMIT|tcpx\.peerChunksMax/);
 });
 
 test('page peer: a READ of memory not granted is refused; the session goes on', async () => {

@@ -3,10 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { fstatSync, readFileSync, readSync, writeSync } from 'node:fs';
 import { after, type TestContext, test } from 'node:test';
 import type { Engine } from '../../src/engine/engine.js';
-import { liveSession } from '../../src/engine/live-session.js';
+import { liveSession } from '../../src/engine/session-face.js';
+import { closeFd } from '../../src/ffi/libc/file-descriptor.js';
+import { bindMailbox, receiveUnix } from '../../src/ffi/libc/unix-socket.js';
 import { closeEngines, openEngine, type Settings } from '../support/engine-pair.js';
 import { until } from '../support/until.js';
 import {
@@ -108,6 +110,28 @@ test('page server: every reason of the page is the error of the page', async (t)
   await engine.deregister(local);
 });
 
+test('page server: who calls every chunk damaged gets it 17 times', async (t) => {
+  const checked = { 'flow.checksum': true, ...ONE_CHANNEL };
+  const { engine, session, data } = await join(t, { features: FEATURE.checks }, checked);
+  const local = engine.register(new Uint8Array(100));
+  const place = { local, localOffset: 0, remote: REMOTE, remoteOffset: 0, bytes: 10 };
+  const failed = assert.rejects(session.write([place]).done, { code: 'ERR_XFER_CHECKSUM' });
+  const over = failed.then(() => undefined);
+  let sent = 0;
+  for (;;) {
+    const write = await Promise.race([data.frame(), over]);
+    if (write === undefined) break;
+    if (write.get('kind') !== KIND.WRITE) continue;
+    const [sequence, acknowledged] = [write.get('sequence'), sent];
+    const transfer = 5n | (BigInt(KIND.WRITE) << 32n);
+    data.send(dataFrame(true, { kind: KIND.REFUSE, sequence, transfer, acknowledged }));
+    data.send(dataFrame(true, { kind: KIND.ACK, acknowledged: ++sent }));
+  }
+  await over;
+  assert.equal(sent, 17);
+  assert.ok(!session.isEnding(), 'the session goes on');
+});
+
 test('page server: an answer of another length breaks rule 11', async (t) => {
   const { engine, session, data } = await join(t);
   const memory = new Uint8Array(100);
@@ -143,8 +167,8 @@ test('page server: a proof of nothing, another secret, other settings and a refu
   assert.ok(!session.isEnding());
 });
 
-// Through the file rather than a mapping of it: the pages are the same.
-test('page peer: a position in shared memory that leaps breaks rule 13', async (t) => {
+/** A page peer, and whoever got the memory that the engine made for its channel. */
+async function shareWithPage(t: TestContext) {
   const sessions: ReturnType<typeof liveSession>[] = [];
   const messages: string[] = [];
   const engine = await openEngine(
@@ -155,36 +179,68 @@ test('page peer: a position in shared memory that leaps breaks rule 13', async (
     },
   );
   const port = engine.listen({ host: '127.0.0.1', port: 0 });
-  const peer = await PagePeer.open(port, { features: FEATURE.sharedMemory });
+  const peer = await PagePeer.open(port, { features: FEATURE.sharedMemory | FEATURE.mayShare });
   t.after(() => peer.close());
   const nonce = randomBytes(32);
-  const path = `/dev/shm/tcpx-${nonce.subarray(0, 16).toString('hex')}`;
-  t.after(() => rmSync(path, { force: true }));
-  const file = openSync(path, 'wx+', 0o600);
-  t.after(() => closeSync(file));
-  writeSync(file, Buffer.alloc(SHARED_BYTES));
-  const first = Buffer.alloc(12);
-  first.write('TXSM');
-  first.writeUInt32LE(1, 4);
-  first.writeUInt32LE(1024 * 1024, 8);
-  writeSync(file, first, 0, 12, 0);
-  writeSync(file, nonce, 0, 32, 64);
-  const data = await peer.attach(0, 0, undefined, nonce);
-  assert.ok(!existsSync(path), 'the name is gone');
+  const mailbox = bindMailbox(`tcpx-${nonce.subarray(0, 16).toString('hex')}`);
+  t.after(() => closeFd(mailbox));
+  const data = await peer.attach(0, 0, undefined, nonce, 'shared');
+  const mail = receiveUnix(mailbox);
+  assert.ok(typeof mail !== 'number');
+  assert.deepEqual(Buffer.from(mail.bytes), peer.channelProof('shared', 0, 0, nonce));
+  const [file = -1] = mail.descriptors;
+  t.after(() => closeFd(file));
   await until('the session', 5000, () => sessions.length === 1);
-  const moveTail = (bytes: number): void => {
-    const tail = Buffer.alloc(4);
-    tail.writeUInt32LE(bytes);
-    writeSync(file, tail, 0, 4, 1024);
-    data.send(Buffer.alloc(1));
-  };
+  const session = sessions[0]!;
+  return { peer, data, file, messages, session, proof: peer.channelProof('mapped', 0, 0, nonce) };
+}
+
+// Through the file rather than a mapping of it: the pages are the same.
+function moveTail(data: PageConnection, file: number, bytes: number): void {
+  const tail = Buffer.alloc(4);
+  tail.writeUInt32LE(bytes);
+  writeSync(file, tail, 0, 4, 1024);
+  data.send(Buffer.alloc(1));
+}
+
+test('page peer: a position in shared memory that leaps breaks rule 13', async (t) => {
+  const { peer, data, file, messages, session, proof } = await shareWithPage(t);
+  assert.equal(fstatSync(file).size, SHARED_BYTES);
+  const first = Buffer.alloc(12);
+  readSync(file, first, 0, 12, 0);
+  assert.equal(first.toString('latin1', 0, 4), 'TXSM');
+  assert.deepEqual([first.readUInt32LE(4), first.readUInt32LE(8)], [3, 1024 * 1024]);
+  writeSync(file, proof, 0, 32, 128);
   const notify = peer.notify(0, 'through memory');
   writeSync(file, notify, 0, notify.length, 4096);
-  moveTail(notify.length);
+  moveTail(data, file, notify.length);
   await until('the message', 5000, () => messages.includes('through memory'));
-  moveTail(notify.length + 1024 * 1024 + 1);
-  const session = sessions[0]!;
+  moveTail(data, file, notify.length + 1024 * 1024 + 1);
   await until('its end', 5000, () => session.isEnding());
   assert.equal(session.error?.code, 'ERR_WIRE_FRAME');
   assert.equal(session.error.facts['rule'], ruleText(13));
+});
+
+test('page peer: who took the mailbox over gets the memory, and not a word', async (t) => {
+  const { peer, data, file, messages, session, proof } = await shareWithPage(t);
+  const told = assert.rejects(session.notify('for the client alone').done);
+  const nearly = Buffer.from(proof);
+  nearly[31]! ^= 1;
+  writeSync(file, nearly, 0, 32, 128);
+  const forged = peer.notify(0, 'forged');
+  writeSync(file, forged, 0, forged.length, 4096);
+  moveTail(data, file, forged.length);
+  // The engine looks at the memory once more before it gives the channel up.
+  data.socket.destroy();
+  await until('the channel is down', 5000, () => session.recovery.book.living.length === 0);
+  assert.deepEqual(messages, []);
+  const written = Buffer.alloc(64);
+  readSync(file, written, 0, 4, 2048);
+  readSync(file, written, 4, 60, 4096 + 1024 * 1024);
+  assert.ok(
+    written.every((byte) => byte === 0),
+    'nothing was sent either',
+  );
+  peer.close();
+  await told;
 });

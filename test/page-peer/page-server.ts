@@ -13,6 +13,8 @@ export interface ServerOptions {
   readonly accept?: Values;
   /** ACCEPT with a proof of nothing. */
   readonly isUnproved?: boolean;
+  /** Besides those that follow from the rest. */
+  readonly features?: number;
   /** Code and reason, instead of ACCEPT. */
   readonly refuse?: readonly [string, string];
 }
@@ -76,9 +78,10 @@ export class PageServer {
 
   async #greet(connection: PageConnection, hello: Heard): Promise<void> {
     const { secret: text = '', refuse, accept, isUnproved = false } = this.#options;
+    const { features: more = 0 } = this.#options;
     const secret = Buffer.from(text);
     this.hello = hello;
-    const features = FEATURE.tcp | (text === '' ? 0 : FEATURE.secret);
+    const features = FEATURE.tcp | (text === '' ? 0 : FEATURE.secret) | more;
     const identity = { generation: randomBytes(8), nonce: randomBytes(32), name: 'a page' };
     const offer = { features, ...identity, hostId: randomBytes(16) };
     const challenge = prove('CHALLENGE', offer, (bytes) =>

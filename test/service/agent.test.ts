@@ -51,8 +51,8 @@ test('service: an agent’s backend writes to a program in C, which writes back'
     await until('its message', 5000, async () => (await c.program.ask('next')).status === 0);
     const own = { id: '', way: '', bytes: BYTES, key: '' };
     const key = Buffer.from(backend.getPublicData(local)).toString();
-    const end = { ...c, name: 'ts', info: Buffer.from(backend.getConnInfo()).toString() };
-    const { peer, region } = await load(c, { ...end, program: c.program }, { ...own, key });
+    const end = { name: 'ts', info: Buffer.from(backend.getConnInfo()).toString() };
+    const { peer, region } = await load(c, end, { ...own, key });
     memory.fill(0);
     await c.program.do(`write ${peer} ${there.id} ${region} ${BYTES}`);
     assert.notEqual(memory[BYTES - 1] ?? 0, memory[0] ?? 0);

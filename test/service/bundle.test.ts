@@ -13,6 +13,7 @@ const world = new ServiceWorld();
 after(() => world.close());
 const canUnshare =
   process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
+const hasPython = spawnSync('python3', ['--version']).status === 0;
 const skip = canUnshare ? false : 'needs root and a mount namespace of its own';
 
 /** Of the C library alone: what a program in C is linked with. */
@@ -66,6 +67,17 @@ test('bundle: runs in a root with a C library and nothing else', { skip }, async
   assert.ok(!existsSync(join(root, 'bin')), 'no shell');
   for (const path of ['include/tcpx_p2p.h', 'python/tcpx_p2p.py', 'lib/libtcpx_p2p.so.1']) {
     assert.ok(existsSync(join(root, 'opt/moved', path)), path);
+  }
+  // The host's Python, with the path and nothing else: the module finds the library by itself.
+  if (hasPython) {
+    const script = 'import tcpx_p2p; print(tcpx_p2p._places()[0])';
+    const env = { PATH: process.env['PATH'], PYTHONPATH: join(root, 'opt/moved/python') };
+    const found = spawnSync('python3', ['-c', `${script}; tcpx_p2p._library()`], {
+      env,
+      encoding: 'utf8',
+    });
+    assert.equal(found.status, 0, found.stderr);
+    assert.match(found.stdout, /opt\/moved\/python\/\.\.\/lib\/libtcpx_p2p\.so$/m);
   }
   const kernels = readdirSync(join(root, 'opt/moved/app/kernels'));
   assert.ok(kernels.some((name) => name.endsWith('.ptx')));

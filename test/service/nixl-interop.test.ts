@@ -7,50 +7,22 @@ import { silentLog } from '../../src/base/log.js';
 import { Agent } from '../../src/nixl/agent.js';
 import { describeMemory } from '../../src/nixl/host-memory.js';
 import { MemType, XferOp } from '../../src/nixl/memory-type.js';
-import { decodeMetadata, encodeMetadata } from '../../src/nixl/metadata.js';
 import { until } from '../support/until.js';
 import {
+  blobOf,
   move,
-  type NixlEnd,
-  type NixlMemory,
   needsCxx,
   nixlEnd,
   nixlLoad,
   nixlMemory,
   notifs,
+  partsOf,
 } from './nixl-world.js';
 import { ServiceWorld } from './service-world.js';
 
 const BYTES = 300_007;
 const world = new ServiceWorld();
 after(() => world.close());
-
-/** What an agent of NIXL around that engine would send. */
-function blobOf(end: NixlEnd, memory: NixlMemory): Uint8Array {
-  const desc = {
-    addr: Number(memory.addr),
-    len: memory.bytes,
-    devId: 0,
-    metaInfo: Buffer.from(memory.key),
-  };
-  return encodeMetadata({
-    agent: end.name,
-    connections: [{ type: 'TCPX', info: Buffer.from(end.info) }],
-    sections: [{ type: 'TCPX', memType: MemType.DRAM, descs: [desc] }],
-  });
-}
-
-/** What an agent of NIXL around that engine would hand to it. */
-function partsOf(blob: Uint8Array): { end: Omit<NixlEnd, 'program'>; memory: NixlMemory } {
-  const { agent, connections, sections } = decodeMetadata(blob);
-  const [connection] = connections;
-  const desc = sections[0]?.descs[0];
-  assert.ok(connection !== undefined && desc !== undefined);
-  const key = Buffer.from(desc.metaInfo ?? []).toString();
-  const info = Buffer.from(connection.info).toString();
-  const memory = { id: '', addr: String(desc.addr), key, bytes: desc.len, kind: 'dram' };
-  return { end: { name: agent, info }, memory };
-}
 
 test('nixl plugin: an agent in TypeScript and the plugin move memory both ways', {
   skip: needsCxx,
@@ -70,7 +42,7 @@ test('nixl plugin: an agent in TypeScript and the plugin move memory both ways',
     assert.match(c.info, /tcpx-conn\/1/);
     assert.match(there.key, /tcpx-region\/1/);
     assert.match(parts.memory.key, /tcpx-region\/1/);
-    const target = await nixlLoad(c, { ...parts.end, program: c.program }, parts.memory);
+    const target = await nixlLoad(c, parts.end, parts.memory);
     const far = { memType: MemType.DRAM, descs: [{ ...desc, addr: Number(there.addr) }] };
 
     await c.program.do(`fill ${there.id} 1`);

@@ -1,9 +1,13 @@
 // Programs that do with the NIXL plugin what agents of NIXL do: native/nixl-check, each with an
 // engine of the plugin on a service.
 
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { MemType } from '../../src/nixl/memory-type.js';
+import { decodeMetadata, encodeMetadata } from '../../src/nixl/metadata.js';
 import { packageRoot } from '../e2e/child.js';
+import type { SeenTelemetry } from './emulated-service.js';
 import type { LineProgram, ProgramOptions } from './line-program.js';
 import type { RunningService, ServiceWorld } from './service-world.js';
 
@@ -50,8 +54,55 @@ export async function nixlMemory(end: NixlEnd, bytes: number, kind: string): Pro
   return { id, addr, key: key.join(' '), bytes, kind };
 }
 
+/** How the service reaches the memory, and what the engine says of its rails. */
+export async function nixlQuery({ program }: NixlEnd, { id }: NixlMemory) {
+  const [way = '', ...words] = (await program.do(`query ${id}`)).split(' ');
+  const telemetry = JSON.parse(words.join(' ').replace(/ -$/, '')) as SeenTelemetry;
+  return { way, telemetry };
+}
+
+/** What an agent of NIXL around an engine would send. */
+export function blobOf(
+  end: Pick<NixlEnd, 'name' | 'info'>,
+  memory: Pick<NixlMemory, 'addr' | 'bytes' | 'key'>,
+  memType: MemType = MemType.DRAM,
+): Uint8Array {
+  const desc = {
+    addr: Number(memory.addr),
+    len: memory.bytes,
+    devId: 0,
+    metaInfo: Buffer.from(memory.key),
+  };
+  return encodeMetadata({
+    agent: end.name,
+    connections: [{ type: 'TCPX', info: Buffer.from(end.info) }],
+    sections: [{ type: 'TCPX', memType, descs: [desc] }],
+  });
+}
+
+/** What an agent of NIXL around an engine would hand to it, of the only region. */
+export function partsOf(blob: Uint8Array): {
+  end: Pick<NixlEnd, 'name' | 'info'>;
+  memory: NixlMemory;
+} {
+  const { agent, connections, sections } = decodeMetadata(blob);
+  const [connection] = connections;
+  const [section] = sections;
+  const desc = section?.descs[0];
+  assert.ok(connection !== undefined && section !== undefined && desc !== undefined);
+  const key = Buffer.from(desc.metaInfo ?? []).toString();
+  const info = Buffer.from(connection.info).toString();
+  const kind = section.memType === MemType.VRAM ? 'vram' : 'dram';
+  const memory = { id: '', addr: String(desc.addr), key, bytes: desc.len, kind };
+  return { end: { name: agent, info }, memory };
+}
+
 /** What an agent does with the metadata of another; the number of the target. */
-export async function nixlLoad(from: NixlEnd, to: NixlEnd, memory: NixlMemory): Promise<string> {
+export async function nixlLoad(
+  from: NixlEnd,
+  to: Pick<NixlEnd, 'name' | 'info'>,
+  memory: NixlMemory,
+): Promise<string> {
   await from.program.do(`peer ${to.name} ${to.info}`);
   const { addr, bytes, kind, key } = memory;
   return from.program.do(`region ${to.name} ${addr} ${bytes} ${kind} ${key}`);

@@ -43,7 +43,7 @@ test('service: GPU memory of two programs, to each other, to host memory and bac
       path: string;
       memory: string[];
     };
-    assert.deepEqual([receipt.path, receipt.memory], ['tcp staged', [way]]);
+    assert.deepEqual([receipt.path, receipt.memory], ['shm staged', [way]]);
     await b.program.do(`fill ${there.id} 6`);
     await a.program.do(`read ${peer} ${here.id} ${region} ${BYTES}`);
     assert.equal(await a.program.do(`check ${here.id} 6`), `same ${BYTES}`);
@@ -57,6 +57,19 @@ test('service: GPU memory of two programs, to each other, to host memory and bac
   await a.program.kill();
   const c = await world.end(service, 'carol', { env });
   await addMemory(c, BYTES, 'cuda');
+});
+
+test('service: GPU memory beyond its allocation is refused, whatever a client says', async () => {
+  const service = await world.service({ env });
+  const a = await world.end(service, 'alice', { env });
+  for (const kind of ['cuda', 'pool', 'vmm']) {
+    for (const how of ['long', 'offset']) {
+      const reply = await a.program.ask(`break extent ${kind} ${how}`);
+      assert.equal(reply.status, serviceStatus('ERR_MEMORY'), `${kind} ${how}: ${reply.text}`);
+      assert.match(reply.text, /reach over a GPU allocation of 2097152/);
+    }
+  }
+  await addMemory(a, BYTES, 'cuda');
 });
 
 test('service: a program without a driver is told so', async () => {

@@ -14,6 +14,7 @@ import { addMemory, load, ServiceWorld } from './service-world.js';
 /** From the end of the service to the error in a client; more where everything is slow. */
 const NOTICED_MS_MAX = 1000;
 const BIG = 64 * 1024 * 1024;
+const TICKS_PER_SECOND = 100;
 let world = new ServiceWorld();
 
 afterEach(async () => {
@@ -105,6 +106,77 @@ test('service: a client that is killed in mid-transfer is noticed by its peer al
 function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
+
+test('service: clients come and go, and leave nothing behind', async () => {
+  const service = await world.service();
+  const stays = await world.end(service, 'stays');
+  const before = descriptorsOf(service.pid);
+  const program = world.program();
+  for (let round = 0; round < 10; round++) {
+    await program.do(`open ${service.folder} guest`);
+    assert.ok(descriptorsOf(service.pid) > before);
+    await program.do('memory 4096 alloc');
+    await program.do('close');
+  }
+  await until('all are gone', 10_000, () => descriptorsOf(service.pid) <= before);
+  assert.equal(await stays.program.do('alive'), 'alive');
+});
+
+test('service: is there within a second of work', async () => {
+  const service = await world.service();
+  // Not by the clock: on a machine with other work that measures the others.
+  const stat = readFileSync(`/proc/${service.pid}/stat`, 'utf8');
+  const words = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = Number(words[11]) + Number(words[12]);
+  assert.ok(ticks > 0 && ticks < TICKS_PER_SECOND, `${ticks} ticks`);
+});
+
+test('service: one that stops turning is a full ring, then gone; never a hang', async () => {
+  const service = await world.service();
+  const env = { NIXL_TCPX_SERVICE_ANSWER_MS: '2000' };
+  const a = await world.end(service, 'alice', { env });
+  const b = await world.end(service, 'bob', { env });
+  const peer = await a.program.do(`peer bob ${b.info}`);
+  const here = await addMemory(a, 4096, 'malloc');
+  const { region } = await load(a, b, await addMemory(b, 4096, 'malloc'));
+  await a.program.do(`connect ${peer} 20000`);
+  service.child.kill('SIGSTOP');
+  const message = 'x'.repeat(60_000);
+  let sent = 0;
+  let reply = await a.program.ask(`notify ${peer} ${message}`);
+  for (; reply.status === 0; reply = await a.program.ask(`notify ${peer} ${message}`)) sent++;
+  assert.equal(reply.status, serviceStatus('ERR_FULL'), reply.text);
+  assert.ok(sent > 10 && sent < 20, `${sent} messages of 60,000 bytes in a ring of 1 MiB`);
+  service.child.kill('SIGCONT');
+  // What was in the ring is there, what was refused is not.
+  let fetched = 0;
+  await until('the messages', 10_000, async () => {
+    if ((await b.program.ask('next')).status === 0) fetched++;
+    return fetched === sent;
+  });
+  await a.program.do(`notify ${peer} goes on`);
+  await until('the last one', 10_000, async () => {
+    const { text } = await b.program.ask('next');
+    return text === '7 alice goes on';
+  });
+
+  service.child.kill('SIGSTOP');
+  // More than the socket takes: the question itself cannot be sent to its end.
+  const wide = `prepare ${peer} ${here.id} ${region} 1 20000`;
+  for (const [end, line] of [
+    [a, wide],
+    [b, 'memory 10 malloc'],
+  ] as const) {
+    const beginMs = performance.now();
+    const { status, text } = await end.program.ask(line);
+    assert.equal(status, serviceStatus('ERR_SERVICE_GONE'), text);
+    const tookMs = performance.now() - beginMs;
+    assert.ok(tookMs >= 1900 && tookMs < 15_000, `${line}: ${tookMs} ms`);
+  }
+  const late = await world.program({ env }).ask(`open ${service.folder} carol`);
+  assert.equal(late.status, serviceStatus('ERR_SERVICE_GONE'), late.text);
+  service.child.kill('SIGCONT');
+});
 
 test('service: a fork gets an error, and its parent goes on', async () => {
   const service = await world.service();

@@ -2,16 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { at } from '../../src/base/assert.js';
 import { addMemory, load, ServiceWorld } from './service-world.js';
 
 const POSTS = 100_000;
 const WARM_POSTS = 20_000;
 const IN_FLIGHT = 64;
-const GROWN_KIB_MAX = 24 * 1024;
+/** Twenty bytes of a post that stayed would be as much. What the heap does now and then is more. */
+const GROWN_KIB_MAX = 2048;
+const ROUNDS_MAX = 5;
 const world = new ServiceWorld();
 after(() => world.close());
 
-test('service: 100,000 posts leave the service as large as it was', async () => {
+test('service: 100,000 posts leave the service as large as it was', async (t) => {
   const service = await world.service();
   const a = await world.end(service, 'alice');
   const b = await world.end(service, 'bob');
@@ -24,11 +27,16 @@ test('service: 100,000 posts leave the service as large as it was', async () => 
     requests.push(await a.program.do(`prepare ${peer} ${here.id} ${region} 4096`));
   }
   assert.match(await a.program.do(`flood ${WARM_POSTS}`), new RegExp(`^${WARM_POSTS} `));
-  const before = service.residentKiB();
   await a.program.do(`fill ${here.id} 3`);
-  assert.match(await a.program.do(`flood ${POSTS}`), new RegExp(`^${POSTS} `));
-  const grown = service.residentKiB() - before;
-  assert.ok(grown < GROWN_KIB_MAX, `grown by ${grown} KiB`);
+  const grown: number[] = [];
+  // A leak grows in every round, a heap that has found its size in none.
+  do {
+    const before = service.residentKiB();
+    assert.match(await a.program.do(`flood ${POSTS}`), new RegExp(`^${POSTS} `));
+    grown.push(service.residentKiB() - before);
+  } while (at(grown, grown.length - 1) > GROWN_KIB_MAX && grown.length < ROUNDS_MAX);
+  t.diagnostic(`grown by ${grown.join(', ')} KiB`);
+  assert.ok(at(grown, grown.length - 1) <= GROWN_KIB_MAX, `grown by ${grown.join(', ')} KiB`);
   assert.equal(await b.program.do(`check ${there.id} 3`), 'same 4096');
   for (const request of requests) await a.program.do(`release ${request}`);
   for (let round = 0; round < 2000; round++) {

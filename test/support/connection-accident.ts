@@ -1,8 +1,8 @@
 // Accidents of the connections of a session between two engines of this process.
 
 import { ControlChannel } from '../../src/engine/control-channel.js';
-import { liveSession } from '../../src/engine/live-session.js';
 import type { Session } from '../../src/engine/session.js';
+import { liveSession } from '../../src/engine/session-face.js';
 import { breakSocket, deafenSocket, undeafenSocket } from '../../src/ffi/libc/socket-accident.js';
 
 export function controlFd(session: Session): number {

@@ -5,8 +5,9 @@ import { createLog, type Log } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/engine-options.js';
-import { type LiveSession, liveSession } from '../../src/engine/live-session.js';
+import type { LiveSession } from '../../src/engine/live-session.js';
 import type { PeerNotification } from '../../src/engine/notification.js';
+import { liveSession } from '../../src/engine/session-face.js';
 
 export type Settings = Partial<SettingValues>;
 
@@ -18,6 +19,8 @@ const SMALL: Settings = {
   'session.connectTimeoutMs': 2000,
   // Tiny windows on a machine with other things to do are slow, and nobody's fault.
   'session.minRateBytes': 4096,
+  // Sockets that can be cut, counted and looked at; tests of shared memory ask for it.
+  'session.local': 'tcp',
 };
 
 /** Log lines of an engine, kept instead of printed. */

@@ -39,6 +39,7 @@ const STALL_US = 600_000;
 const SHAPE = {
   regionCount: 32,
   transferCount: 64 + SIGNAL_ENTRIES,
+  sessionCount: 4,
   laneCount: 1,
   arenaBytes: 4 * 1024 * 1024,
 };
@@ -89,7 +90,6 @@ export class LaneEnd implements LaneHooks {
       shared: this.shared,
       shape: SHAPE,
       laneIndex: 0,
-      sessionCount: 4,
       ackDelayTurns: 0,
       sendBy: 'copy',
       ...(gpuSeed === undefined ? {} : { staging: simulatedStaging(gpuSeed) }),
@@ -104,10 +104,11 @@ export class LaneEnd implements LaneHooks {
     this.transfers = new TransferTable(this.shared, transfersAt, SHAPE.transferCount);
   }
 
-  addChannel(port: StreamPort): void {
+  addChannel(port: StreamPort, session = 0): void {
     const index = this.#ports.push(port) - 1;
     const { windowChunks, chunkBytes, channels, isChecked } = this.#agreement;
-    const words = [index, 0, index, 0, windowChunks, chunkBytes, channels];
+    const channel = session === 0 ? index : 0;
+    const words = [index, session, channel, 0, windowChunks, chunkBytes, channels];
     words.push(isChecked === true ? 1 : 0, 0, 0, 0);
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
@@ -124,6 +125,7 @@ export class LaneEnd implements LaneHooks {
     blocks: readonly Block[],
     notify?: Uint8Array,
     source?: SourceEvent,
+    sessionIndex = 0,
   ): number {
     const plan = planRequest(checkBlocks(blocks), this.#agreement);
     const at = this.#arena.allocate(planBytes(plan));
@@ -135,6 +137,7 @@ export class LaneEnd implements LaneHooks {
       notify,
       source,
       isStaged: true,
+      sessionIndex,
     });
   }
 
@@ -158,8 +161,9 @@ export class LaneEnd implements LaneHooks {
     readonly notify: Uint8Array | undefined;
     readonly source?: SourceEvent | undefined;
     readonly isStaged?: boolean;
+    readonly sessionIndex?: number;
   }): number {
-    const { notify, ...rest } = entry;
+    const { notify, sessionIndex = 0, ...rest } = entry;
     let notifyAt = -1;
     if (notify !== undefined) {
       notifyAt = this.#arena.allocate(notify.length);
@@ -168,7 +172,7 @@ export class LaneEnd implements LaneHooks {
     const notifyBytes = notify?.length ?? -1;
     const slot = this.transfers.allocate({
       ...rest,
-      sessionIndex: 0,
+      sessionIndex,
       notifyAt,
       notifyBytes,
       holders: 1,

@@ -30,7 +30,7 @@ const STEPS_MAX = 2_000_000;
 
 /** Both ends of a fresh channel: reads of the first at the second count from here on. */
 export function startReadsAt({ reads }: Channel, { served }: Channel, sequence: number): void {
-  reads.next = reads.arrived = reads.done = sequence;
+  reads.next = reads.arrived = reads.done = reads.told = sequence;
   served.tail = served.started = served.framed = served.confirmed = served.done = sequence;
 }
 

@@ -12,6 +12,8 @@ export interface NetLink {
   readonly rightHost: string;
   readonly leftHost6: string;
   readonly rightHost6: string;
+  /** 0 without a limit. */
+  readonly rateMbit: number;
 }
 
 export interface NetLab {
@@ -80,6 +82,7 @@ function addLink(left: string, right: string, index: number, rateMbit: number): 
     rightHost: `10.77.${index}.2`,
     leftHost6: `fd77:${index}::1`,
     rightHost6: `fd77:${index}::2`,
+    rateMbit,
   };
   const pair = ['type', 'veth', 'peer', 'name', link.rightNic, 'netns', right];
   command('ip', ['-n', left, 'link', 'add', link.leftNic, ...pair]);
@@ -98,6 +101,9 @@ function addLink(left: string, right: string, index: number, rateMbit: number): 
 
 const METRICS = 'tcp_no_metrics_save=1';
 const CARRIER_TIMEOUT_MS = 5000;
+const CARRIER_ASK_MS = 10;
+/** Nobody wakes who waits here. */
+const NOBODY = new Int32Array(new SharedArrayBuffer(4));
 
 // The kernel reports a new carrier up to a second late; until then the interface is not listed.
 function awaitCarrier(space: string, nic: string): void {
@@ -105,6 +111,7 @@ function awaitCarrier(space: string, nic: string): void {
   while (performance.now() < endMs) {
     const shown = spawnSync('ip', ['-n', space, 'link', 'show', nic], { encoding: 'utf8' });
     if (shown.stdout.includes('state UP')) return;
+    Atomics.wait(NOBODY, 0, 0, CARRIER_ASK_MS);
   }
   throw new TcpxError('ERR_SYS_CALL', `${nic} in ${space}: no carrier in ${CARRIER_TIMEOUT_MS} ms`);
 }

@@ -94,12 +94,12 @@ const RAW_ACCEPT = {
   addresses: [],
 };
 
-/** The server's half by hand: the server knows the secret, and accepts what it likes. */
+/** The server's half by hand: it knows the secret, accepts what it likes; the session's key. */
 export async function answerRaw(
   peer: RawPeer,
   said: Partial<Omit<Accept, 'proof' | 'kind'>> = {},
   secret: Uint8Array = new Uint8Array(0),
-): Promise<void> {
+): Promise<Uint8Array> {
   const hello = await peer.next();
   if (hello?.kind !== ControlKind.Hello) throw new Error(`got ${hello?.kind}`);
   const transcript = new Transcript(secret);
@@ -112,4 +112,5 @@ export async function answerRaw(
   if (propose?.kind !== ControlKind.Propose) throw new Error(`got ${propose?.kind}`);
   if (!transcript.isProved(propose)) throw new Error('the client has not proved itself');
   peer.send(transcript.sign({ kind: ControlKind.Accept, ...RAW_ACCEPT, ...said }));
+  return transcript.sessionKey();
 }

@@ -2,16 +2,16 @@
 // same work. Each is run once in every round.
 
 import type { Config, Environment } from '../../base/config.js';
+import { isInstalled } from '../../base/installed.js';
 import type { Log } from '../../base/log.js';
 import type { BenchResult } from '../bench-result.js';
 import { nothingMeasured } from '../bench-run.js';
 import { runBench } from '../bench-session.js';
 import { deriveConfig, type SettingChanges } from '../derived-config.js';
 import { runLoopback } from '../loopback.js';
-import { isInstalled } from '../peers/installed.js';
 import { runIperf3 } from '../peers/iperf3.js';
 import type { PeerFigure } from '../peers/peer-figure.js';
-import { fabtests, ncclTests, nixlbench, runRowPeer, sockperf } from '../peers/row-figures.js';
+import { libfabric, ncclTests, nixlbench, runRowPeer, sockperf } from '../peers/row-figures.js';
 import { runUcx } from '../peers/ucx.js';
 import type { Work } from './comparison.js';
 
@@ -47,6 +47,8 @@ const PINGS_FEW = 500;
 /** A put of 64 MiB takes two seconds in some versions of UCX. */
 const UCX_PUTS = 2;
 const UCX_GETS = 10;
+/** Both of its ends poll: with fewer free cores than that a ping takes a millisecond. */
+const LIBFABRIC_PINGS = 2000;
 
 export function ownContenders(shape: CompareShape): Contender[] {
   const timed = {
@@ -137,10 +139,13 @@ export function peerContenders(shape: CompareShape): Contender[] {
     peer('ucx_perftest', 'read', 'UCX get', ucx('ucp_get', sizeBytes, UCX_GETS)),
     peer('ucx_perftest', 'latency', 'UCX put', ucx('ucp_put_lat', LATENCY_BYTES, PINGS)),
     peer('fi_rma_bw', 'write', 'libfabric write', () =>
-      runRowPeer(fabtests('fi_rma_bw', bulk, UCX_GETS), shape.stop),
+      runRowPeer(libfabric('fi_rma_bw', bulk, UCX_GETS), shape.stop),
     ),
-    peer('fi_rdm_pingpong', 'latency', 'libfabric ping-pong', () =>
-      runRowPeer(fabtests('fi_rdm_pingpong', small, PINGS), shape.stop),
+    peer('fi_pingpong', 'latency', 'libfabric ping-pong', () =>
+      runRowPeer(libfabric('fi_pingpong', small, LIBFABRIC_PINGS), shape.stop),
+    ),
+    peer('fi_rdm_pingpong', 'latency', 'libfabric ping-pong, rdm', () =>
+      runRowPeer(libfabric('fi_rdm_pingpong', small, LIBFABRIC_PINGS), shape.stop),
     ),
     peer('sockperf', 'latency', 'sockperf', () => runRowPeer(sockperf(small), shape.stop)),
     peer('sendrecv_perf', 'write', 'NCCL send, sockets', () =>

@@ -4,9 +4,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { benchResult } from '../../../test/support/bench-result.js';
+import { until } from '../../../test/support/until.js';
 import { at } from '../../base/assert.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
+import { nothingMeasured } from '../bench-run.js';
 import { MeshConductor, type MeshConductorOptions } from './mesh-conductor.js';
+import { meshDocument } from './mesh-figures.js';
 import { localLinks, type MeshLink } from './mesh-link.js';
 import { type MeshWorkers, takePart } from './mesh-member.js';
 import { MESH_PROTOCOL, type MeshHello, type MeshOrder } from './mesh-message.js';
@@ -63,7 +66,32 @@ class ScriptedWorkers implements MeshWorkers {
   start(round: number): void {
     this.#starts.get(round)?.();
   }
+
+  stop(): void {
+    assert.fail('nobody is told to stop');
+  }
 }
+
+/** Measure until they are stopped: the first has something then, the others have nothing. */
+class StoppableWorkers extends ScriptedWorkers {
+  #onStop: (() => void)[] = [];
+
+  override async measure(round: number, order: MeshOrder, onWarm: () => void) {
+    const stopped = new Promise<void>((resolve) => this.#onStop.push(resolve));
+    await super.measure(round, order, onWarm);
+    await stopped;
+    if (order.worker > 0) throw nothingMeasured();
+    const partial = { bytesMoved: 65_536, partial: 'stopped by the user' };
+    return { window: { fromMs: 0, toMs: 1 }, result: benchResult(1, partial) };
+  }
+
+  override stop(): void {
+    for (const resolve of this.#onStop) resolve();
+  }
+}
+
+/** Nobody is told to stop. */
+const NEVER = new Promise<TcpxError>(() => undefined);
 
 function linkTo(one: MeshConductor, host: string): MeshLink {
   const [own, theirs] = localLinks();
@@ -71,8 +99,13 @@ function linkTo(one: MeshConductor, host: string): MeshLink {
   return own;
 }
 
-function part(one: MeshConductor, said: MeshHello, workers: MeshWorkers = new ScriptedWorkers()) {
-  const ended = takePart(linkTo(one, `10.0.0.${said.rank + 1}`), said, workers);
+function part(
+  one: MeshConductor,
+  said: MeshHello,
+  workers: MeshWorkers = new ScriptedWorkers(),
+  stopped = NEVER,
+) {
+  const ended = takePart(linkTo(one, `10.0.0.${said.rank + 1}`), said, workers, stopped);
   ended.catch(() => undefined);
   return ended;
 }
@@ -108,8 +141,8 @@ describe('mesh: all goes well', () => {
   test('a process that comes by loopback is reached where rank 0 is', async () => {
     const one = conductor();
     const workers = new ScriptedWorkers();
-    void takePart(linkTo(one, ''), hello(0, { node: 'a' }), new ScriptedWorkers());
-    void takePart(linkTo(one, '127.0.0.1'), hello(1, { node: 'a' }), workers);
+    void takePart(linkTo(one, ''), hello(0, { node: 'a' }), new ScriptedWorkers(), NEVER);
+    void takePart(linkTo(one, '127.0.0.1'), hello(1, { node: 'a' }), workers, NEVER);
     await one.run();
     const hosts = new Set(workers.orders.map(({ host }) => host));
     assert.deepEqual([...hosts], ['10.0.0.1']);
@@ -210,7 +243,7 @@ describe('mesh: failures in mid-run', () => {
     assert.match(await failureOf(running), /ERR_PEER_LOST: rank 1 \(10\.0\.0\.2\) is gone/);
     assert.match(await failureOf(staying), /rank 1 \(10\.0\.0\.2\) is gone/);
     const [own, other] = localLinks();
-    const left = takePart(own, hello(1), new ScriptedWorkers());
+    const left = takePart(own, hello(1), new ScriptedWorkers(), NEVER);
     other.close();
     assert.match(await failureOf(left), /ERR_PEER_LOST: rank 0 is gone/);
   });
@@ -223,5 +256,31 @@ describe('mesh: failures in mid-run', () => {
     await link.send({ kind: 'warm', round: 7, worker: 0 });
     assert.match(await failureOf(one.run()), /ERR_WIRE_STATE: rank 1 .* warm of round 7/);
     for (const ended of parts) await failureOf(ended);
+  });
+});
+
+describe('mesh: stopped in mid-run', () => {
+  test('one is told to stop: pairs end, what they have counts, all hear why', async () => {
+    const one = conductor();
+    const reason = new TcpxError('ERR_XFER_CANCELLED', 'mesh: stopped by SIGINT');
+    const workers = [new StoppableWorkers(), new StoppableWorkers()] as const;
+    let stop: (error: TcpxError) => void = () => undefined;
+    const stopped = new Promise<TcpxError>((resolve) => {
+      stop = resolve;
+    });
+    const parts = [part(one, hello(0), workers[0]), part(one, hello(1), workers[1], stopped)];
+    const running = one.run();
+    await until('all are warm', 2000, () => workers.every(({ orders }) => orders.length === 2));
+    stop(reason);
+    const outcome = await running;
+    const { runs, failure, pairs } = outcome;
+    const message = 'ERR_XFER_CANCELLED: rank 1 (10.0.0.2): mesh: stopped by SIGINT';
+    assert.equal(`${failure?.code ?? ''}: ${failure?.message ?? ''}`, message);
+    // Of four pairs of the first round the first worker of each process had measured something.
+    assert.deepEqual([runs.length, pairs], [2, 8]);
+    for (const ended of parts) assert.equal(await failureOf(ended), message);
+    const document = meshDocument(outcome, '');
+    assert.match(document.partial ?? '', /SIGINT; 2 of 8 pairs measured, 2 of them cut short$/);
+    assert.equal(document.rounds.length, 1);
   });
 });

@@ -1,5 +1,6 @@
 // Rank 0's part of a mesh: waits for all processes, says who measures against whom, starts each
-// round when all its pairs are warm, and gathers results. One failure ends all, with the cause.
+// round when all its pairs are warm, and gathers results. One failure ends all, with the cause;
+// what was measured until then stays.
 
 import { assert, at } from '../../base/assert.js';
 import { sleepMs } from '../../base/clock.js';
@@ -65,7 +66,11 @@ export interface MeshRun extends MeshPair {
 export interface MeshOutcome {
   readonly workers: readonly MeshWorker[];
   readonly rounds: number;
+  /** Of the whole plan. */
+  readonly pairs: number;
   readonly runs: readonly MeshRun[];
+  /** What ended it early: runs are those until then. */
+  readonly failure?: TcpxError;
 }
 
 interface Member {
@@ -78,8 +83,10 @@ interface Round {
   readonly index: number;
   readonly cold: Set<string>;
   readonly pairs: Map<string, MeshPair>;
-  readonly runs: MeshRun[];
-  finish(): void;
+  /** Pairs that had nothing when all were stopped. */
+  failed: number;
+  readonly finished: Promise<void>;
+  readonly finish: () => void;
 }
 
 interface Failure {
@@ -89,6 +96,8 @@ interface Failure {
 
 /** Time for the cause to be told, where its consequences were heard first. */
 const CAUSE_MS = 700;
+/** For pairs to end their iterations, once all are to stop. */
+const STOP_MS = 3000;
 
 export class MeshConductor {
   readonly #options: MeshConductorOptions;
@@ -97,6 +106,9 @@ export class MeshConductor {
   #onFirst: () => void = () => undefined;
   #workers: MeshWorker[] = [];
   #round: Round | undefined;
+  readonly #runs: MeshRun[] = [];
+  /** Why all are to end what is under way; what fails then is a consequence. */
+  #stop: TcpxError | undefined;
   #failures: Failure[] = [];
   #fail: (error: TcpxError) => void = () => undefined;
   readonly #failed: Promise<never>;
@@ -131,35 +143,37 @@ export class MeshConductor {
   }
 
   async run(): Promise<MeshOutcome> {
+    let rounds: MeshPair[][] = [];
+    const outcome = () => {
+      const pairs = rounds.flat().length;
+      return { workers: this.#workers, rounds: rounds.length, pairs, runs: this.#runs };
+    };
     try {
       await this.#assemble();
-      const rounds = this.#plan();
+      rounds = this.#plan();
       this.#options.onAssembled(this.#workers, rounds.length);
-      const runs: MeshRun[] = [];
       for (const [index, pairs] of rounds.entries()) {
-        const done = await this.#measure(index, pairs);
-        this.#options.onRound(index, done);
-        runs.push(...done);
+        this.#options.onRound(index, await this.#measure(index, pairs));
       }
       this.#isOver = true;
-      const ok = runs.every(({ result }) => result.ok);
+      const ok = this.#runs.every(({ result }) => result.ok);
       await this.#tellAll({ kind: 'end', ok });
-      return { workers: this.#workers, rounds: rounds.length, runs };
+      return outcome();
     } catch (error) {
       this.#isOver = true;
-      if (error instanceof TcpxError) {
-        this.#end = error;
-        const { code, message } = error;
-        await this.#tellAll({ kind: 'failed', code, message, isCause: true });
-      }
-      throw error;
+      if (!(error instanceof TcpxError)) throw error;
+      this.#end = error;
+      const { code, message } = error;
+      await this.#tellAll({ kind: 'failed', code, message, isCause: true });
+      if (this.#runs.length === 0) throw error;
+      return { ...outcome(), failure: error };
     }
   }
 
   // What is not yet known of a failure may come a moment later: a worker whose peer has died often
   // hears of it before the process that started the dead one.
   #record(error: TcpxError, isCause: boolean): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#stop !== undefined) return;
     this.#failures.push({ error, isCause });
     if (isCause) this.#fail(error);
     else if (this.#failures.length === 1) {
@@ -281,7 +295,7 @@ export class MeshConductor {
     });
     const byWorker = new Map(pairs.map((pair) => [keyOf(at(this.#workers, pair.from)), pair]));
     const cold = new Set(byWorker.keys());
-    const round: Round = { index, cold, pairs: byWorker, runs: [], finish };
+    const round: Round = { index, cold, pairs: byWorker, failed: 0, finished, finish };
     this.#round = round;
     for (const [rank, { link }] of this.#members) {
       const own = pairs.filter(({ from }) => at(this.#workers, from).rank === rank);
@@ -295,7 +309,8 @@ export class MeshConductor {
       void link.send({ kind: 'round', round: index, orders });
     }
     await Promise.race([finished, this.#failed]);
-    return round.runs.sort((a, b) => a.from - b.from);
+    if (this.#stop !== undefined) throw this.#stop;
+    return this.#runs.filter((run) => run.round === index).sort((a, b) => a.from - b.from);
   }
 
   #take(rank: number, message: MeshMessage): void {
@@ -309,6 +324,10 @@ export class MeshConductor {
         return;
       case 'failed':
         this.#record(toError(message, this.#nameOf(rank)), message.isCause);
+        this.#countFailed();
+        return;
+      case 'stop':
+        this.#onStop(`${this.#nameOf(rank)}: ${plainText(message.message)}`);
         return;
       case 'hello':
       case 'round':
@@ -317,6 +336,17 @@ export class MeshConductor {
         const text = `${this.#nameOf(rank)}: ${message.kind} is not for rank 0`;
         this.#record(new TcpxError('ERR_WIRE_STATE', text), true);
       }
+    }
+  }
+
+  /** Once is enough: a terminal and a launcher tell every process. */
+  #onStop(message: string): void {
+    const reason = new TcpxError('ERR_XFER_CANCELLED', message);
+    if (this.#round === undefined) this.#record(reason, true);
+    else if (this.#stop === undefined) {
+      this.#stop = reason;
+      void this.#tellAll({ kind: 'stop', message });
+      void Promise.race([this.#round.finished, sleepMs(STOP_MS)]).then(() => this.#fail(reason));
     }
   }
 
@@ -333,8 +363,14 @@ export class MeshConductor {
     if (round === undefined || pair === undefined) return;
     round.pairs.delete(key);
     const { window, result } = message;
-    round.runs.push({ ...pair, round: round.index, window, result });
-    if (round.pairs.size === 0) round.finish();
+    this.#runs.push({ ...pair, round: round.index, window, result });
+    finishIfOver(round);
+  }
+
+  #countFailed(): void {
+    if (this.#round === undefined || this.#stop === undefined) return;
+    this.#round.failed++;
+    finishIfOver(this.#round);
   }
 
   #roundOf(rank: number, { round, kind }: { round: number; kind: string }): Round | undefined {
@@ -350,6 +386,10 @@ export class MeshConductor {
 }
 
 const NAMES_MAX = 8;
+
+function finishIfOver({ pairs, failed, finish }: Round): void {
+  if (pairs.size <= failed) finish();
+}
 
 function keyOf({ rank, worker }: { readonly rank: number; readonly worker: number }): string {
   return `${rank}:${worker}`;

@@ -1,8 +1,10 @@
 // What a mesh comes to: the figures of pairs and rounds, and which pair is the slowest. Pure.
 
 import { assert, at } from '../../base/assert.js';
+import { plural } from '../../base/units.js';
 import type { BenchResult } from '../bench-result.js';
 import { type GroupFigures, groupFigures } from '../group-figures.js';
+import { commonWarnings } from '../result-warnings.js';
 import { runFault } from '../run-fault.js';
 import { sumKnown, type WireBytes, wireBytesOf } from '../wire-bytes.js';
 import type { MeshOutcome, MeshRun, MeshWorker } from './mesh-conductor.js';
@@ -34,6 +36,8 @@ export interface MeshPairFigures {
   readonly ok: boolean;
   /** Why it is not. */
   readonly fault?: string;
+  /** Iterations that were made, where it was stopped before its last. */
+  readonly cutAfter?: number;
 }
 
 export interface MeshRound extends GroupFigures {
@@ -46,6 +50,8 @@ export interface MeshDocument {
   readonly id?: string;
   readonly recordedAt: string;
   readonly ok: boolean;
+  /** Why it ended early, and how many pairs there are. */
+  readonly partial?: string;
   readonly evidence: BenchResult['evidence'];
   readonly provider: string;
   readonly op: string;
@@ -78,12 +84,15 @@ export function meshDocument(outcome: MeshOutcome, recordedAt: string): MeshDocu
   const pairs = sorted.map(pairFigures);
   const first = at(sorted, 0).result;
   const rounds = Array.from({ length: outcome.rounds }, (_, round) =>
-    roundFigures(outcome.runs.filter((run) => run.round === round)),
-  );
+    outcome.runs.filter((run) => run.round === round),
+  )
+    .filter((runs) => runs.length > 0)
+    .map(roundFigures);
   return {
     schema: MESH_SCHEMA,
     recordedAt,
     ok: pairs.every(({ ok }) => ok),
+    ...partialOf(outcome, pairs),
     evidence: sorted.some(({ result }) => result.evidence === 'emulated') ? 'emulated' : 'measured',
     provider: first.provider,
     op: first.op,
@@ -97,12 +106,23 @@ export function meshDocument(outcome: MeshOutcome, recordedAt: string): MeshDocu
     rounds,
     total: totalOf(pairs, rounds),
     slowest: pairs.reduce((a, b) => (b.meanGBps < a.meanGBps ? b : a)),
-    warnings: warningsOf(sorted),
+    warnings: commonWarnings(
+      sorted.map(({ result }) => result),
+      'pairs',
+    ),
     runs: sorted.map(({ result }, member) => ({
       ...result,
       group: { pattern: 'mesh', member, members: sorted.length },
     })),
   };
+}
+
+function partialOf({ failure, pairs }: MeshOutcome, measured: readonly MeshPairFigures[]) {
+  if (failure === undefined) return {};
+  const cut = measured.filter(({ cutAfter }) => cutAfter !== undefined).length;
+  const short = cut === 0 ? '' : `, ${cut} of them cut short`;
+  const count = `${measured.length} of ${plural(pairs, 'pair')} measured${short}`;
+  return { partial: `${failure.message}; ${count}` };
 }
 
 function namedWorkers(workers: readonly MeshWorker[]): MeshWorkerPlace[] {
@@ -133,6 +153,7 @@ function pairFigures({ from, to, round, result }: MeshRun): MeshPairFigures {
     retransmits: sumKnown(channels.map(({ retransmits }) => retransmits)),
     ok: result.ok,
     ...(result.ok ? {} : { fault: runFault(result)?.message ?? '' }),
+    ...(result.partial === undefined ? {} : { cutAfter: result.iterations }),
   };
 }
 
@@ -160,17 +181,4 @@ function totalOf(pairs: readonly MeshPairFigures[], rounds: readonly MeshRound[]
 
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** One of each kind, whatever its numbers, with how many pairs have it. */
-function warningsOf(runs: readonly MeshRun[]): string[] {
-  const kinds = new Map<string, { readonly text: string; readonly count: number }>();
-  for (const text of runs.flatMap(({ result }) => result.warnings ?? [])) {
-    const kind = text.replaceAll(/\d+(\.\d+)?/g, '#');
-    const known = kinds.get(kind);
-    kinds.set(kind, { text: known?.text ?? text, count: (known?.count ?? 0) + 1 });
-  }
-  return [...kinds.values()].map(({ text, count }) =>
-    count === 1 ? text : `${text}; of this kind ${count} in ${runs.length} pairs`,
-  );
 }

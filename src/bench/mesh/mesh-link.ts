@@ -107,7 +107,7 @@ export class SessionLink implements MeshLink {
 
   constructor(session: Session) {
     this.#session = session;
-    this.host = parseEndpoint(session.facts.where).host;
+    this.host = parseEndpoint(session.peerAddress).host;
     const lost = session.closed.then(
       () => session.error ?? new TcpxError('ERR_PEER_LOST', `${session.peer}: session ended`),
     );

@@ -12,6 +12,8 @@ export interface MeshWorkers {
   /** Tells when it is warm, and then waits to be started. */
   measure(round: number, order: MeshOrder, onWarm: () => void): Promise<MeasuredPair>;
   start(round: number): void;
+  /** Those that measure end, with what they have so far. */
+  stop(): void;
 }
 
 export interface MeasuredPair {
@@ -24,6 +26,7 @@ export async function takePart(
   link: MeshLink,
   hello: MeshHello,
   workers: MeshWorkers,
+  stopped: Promise<TcpxError>,
 ): Promise<boolean> {
   const ended = new Promise<boolean>((resolve, reject) => {
     link.listen((message) => {
@@ -36,12 +39,14 @@ export async function takePart(
     });
   });
   void workers.death.then((error) => tellFailure(link, error, true));
+  void stopped.then(({ message }) => link.send({ kind: 'stop', message }));
   await link.send(hello);
   return ended;
 }
 
 function obey(link: MeshLink, workers: MeshWorkers, message: MeshMessage): void {
   if (message.kind === 'go') workers.start(message.round);
+  if (message.kind === 'stop') workers.stop();
   if (message.kind !== 'round') return;
   for (const order of message.orders) void obeyOrder(link, workers, message.round, order);
 }

@@ -5,7 +5,7 @@ import { ERROR_CODES, type ErrorCode, TcpxError } from '../../base/errors.js';
 import type { BenchResult } from '../bench-result.js';
 
 /** Of these messages; processes of another one are refused by it. */
-export const MESH_PROTOCOL = 1;
+export const MESH_PROTOCOL = 2;
 
 /** One GPU of one process. */
 export interface MeshWorkerFacts {
@@ -61,6 +61,8 @@ export type MeshMessage =
       readonly window: MeshWindow;
       readonly result: BenchResult;
     }
+  /** To the conductor: this process was told to end. To all: end what is under way. */
+  | { readonly kind: 'stop'; readonly message: string }
   /** Either way: nothing goes on. */
   | {
       readonly kind: 'failed';
@@ -108,6 +110,7 @@ const FIELDS: Readonly<Record<MeshMessage['kind'], Readonly<Record<string, Check
     window: (field) => isRecord(field, WINDOW),
     result: isResult,
   },
+  stop: { message: isText },
   failed: { code: isCode, message: isText, isCause: isFlag },
   end: { ok: isFlag },
 };

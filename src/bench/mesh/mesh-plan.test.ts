@@ -158,7 +158,7 @@ describe('messages of a mesh', () => {
         JSON.stringify({ kind: 'result', round: 0, worker: 0, window, result: {} }),
         'result.result',
       ],
-      ['{"kind":"hello","protocol":1,"version":"1","rank":0,"hostname":"a"}', 'hello.size'],
+      ['{"kind":"hello","protocol":2,"version":"1","rank":0,"hostname":"a"}', 'hello.size'],
     ] as const) {
       assert.throws(() => decodeMeshMessage(text), withCode('ERR_WIRE_FRAME', new RegExp(field)));
     }
@@ -187,7 +187,7 @@ const runs = [run(0, 2, 0, 4), run(1, 3, 0, 2), run(2, 0, 0, 4), run(3, 1, 0, 6)
 
 describe('figures of a mesh', () => {
   const mesh = meshDocument(
-    { workers, rounds: 2, runs: [...runs, run(0, 3, 1, 1)] },
+    { workers, rounds: 2, pairs: 5, runs: [...runs, run(0, 3, 1, 1)] },
     '2026-01-01T00:00:00.000Z',
   );
 
@@ -224,7 +224,7 @@ describe('figures of a mesh', () => {
       const one = at(runs, index);
       return { ...one, result: { ...one.result, ...fields } };
     });
-    const text = formatMesh(meshDocument({ workers, rounds: 1, runs: wrong }, ''));
+    const text = formatMesh(meshDocument({ workers, rounds: 1, pairs: 2, runs: wrong }, ''));
     assert.match(text, /^WRONG +10\.0\.0\.1 GPU 0 .*: 3 of 20 verified iterations differ/m);
     assert.match(text, /^WRONG +10\.0\.0\.1 GPU 1 .*: eth1: no packet \(rx_devmem_pkts\)$/m);
   });

@@ -7,6 +7,7 @@ import { epochMs } from '../../base/clock.js';
 import { type Config, loadConfig, processEnvironment } from '../../base/config.js';
 import { isTcpxError } from '../../base/errors.js';
 import { createLog } from '../../base/log.js';
+import { nothingMeasured } from '../bench-run.js';
 import { type BenchService, openBenchService } from '../bench-service.js';
 import { runBench } from '../bench-session.js';
 import { deriveConfig } from '../derived-config.js';
@@ -20,6 +21,8 @@ const { values } = config;
 const log = createLog({ level: values['log.level'], format: values['log.format'] });
 // The parent is gone, whatever the reason: leave, and let the kernel close what is open.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+// A terminal and a launcher tell all processes; the parent says when to stop.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 const [first] = (await once(process, 'message')) as [WorkerOrder];
 assert(first.kind === 'open', 'a worker process is told its workers first');
@@ -27,6 +30,8 @@ const configs = first.workers.map(({ gpu, nic }) => workerConfig(config, gpu, ni
 /** When the parent has said go, by round. */
 const starts = new Map<number, (atMs: number) => void>();
 const started = new Map<number, Promise<number>>();
+const stop = new AbortController();
+const stopped = once(stop.signal, 'abort');
 
 try {
   const services: BenchService[] = [];
@@ -36,6 +41,7 @@ try {
   process.on('message', (order: WorkerOrder) => {
     if (order.kind === 'go') starts.get(order.round)?.(epochMs());
     if (order.kind === 'measure') void measure(order);
+    if (order.kind === 'stop') stop.abort();
   });
   tell({ kind: 'listening', ports: services.map(({ port }) => port) });
 } catch (error) {
@@ -80,9 +86,12 @@ async function measure({ round, order }: Extract<WorkerOrder, { kind: 'measure' 
       port,
       // The target of this worker, and other workers, have their turns on this thread.
       mayBlock: false,
+      stop: stop.signal,
       onProgress: () => undefined,
       onWarm: async () => {
         tell({ kind: 'warm', worker });
+        await Promise.race([start, stopped]);
+        if (stop.signal.aborted) throw nothingMeasured();
         startMs = await start;
       },
     });

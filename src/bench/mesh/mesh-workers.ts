@@ -24,7 +24,8 @@ export interface WorkerWish {
 export type WorkerOrder =
   | { readonly kind: 'open'; readonly workers: readonly WorkerWish[] }
   | { readonly kind: 'measure'; readonly round: number; readonly order: MeshOrder }
-  | { readonly kind: 'go'; readonly round: number };
+  | { readonly kind: 'go'; readonly round: number }
+  | { readonly kind: 'stop' };
 
 /** Worker process → parent. */
 export type WorkerWord =
@@ -87,6 +88,9 @@ export async function openMeshWorkers(options: MeshWorkersOptions): Promise<Open
       },
       start: (round) => {
         for (const one of processes) one.send({ kind: 'go', round });
+      },
+      stop: () => {
+        for (const one of processes) one.send({ kind: 'stop' });
       },
     };
   } catch (error) {

@@ -109,7 +109,7 @@ async function join(options: MeshOptions): Promise<boolean> {
 
 async function connectFirst(engine: Engine, options: MeshOptions): Promise<Session> {
   const { host, port } = await options.findFirst();
-  return engine.connect(host, port, { timeoutMs: options.waitMs });
+  return engine.connect(host, { port, timeoutMs: options.waitMs });
 }
 
 function unlessStopped<T>({ stopped }: MeshOptions, work: Promise<T>): Promise<T> {
@@ -130,9 +130,7 @@ async function partWith(link: MeshLink, options: MeshOptions): Promise<boolean> 
     throw error;
   }
   try {
-    // As if a worker had died: the conductor hears why, and ends the mesh.
-    const death = Promise.race([workers.death, options.stopped]);
-    return await takePart(link, helloOf(options, workers), { ...workers, death });
+    return await takePart(link, helloOf(options, workers), workers, options.stopped);
   } finally {
     await workers.close();
   }

@@ -11,6 +11,7 @@ import {
   BENCH_SHORT_FLAGS,
   benchListeners,
   MEASURE_FLAGS,
+  NO_UNIX_FLAG,
 } from './bench-loopback.js';
 
 export const benchClientCommand: Command = {
@@ -31,7 +32,7 @@ export const benchClientCommand: Command = {
     'trust.secretFile',
     'socket.userTimeoutMs',
   ],
-  flags: MEASURE_FLAGS,
+  flags: [...MEASURE_FLAGS, NO_UNIX_FLAG],
   shortFlags: BENCH_SHORT_FLAGS,
   examples: [
     [
@@ -69,6 +70,8 @@ export const benchClientCommand: Command = {
       );
     }
     const { runBench } = await import('../../bench/bench-session.js');
+    const { prepareEmulatorCounters } = await import('../../bench/loopback.js');
+    prepareEmulatorCounters(config);
     return measureRuns(benchClientCommand, invocation, async (control) => {
       const listeners = { ...control, ...benchListeners(config) };
       const result = await runBench({ config, log, host, port, ...listeners });

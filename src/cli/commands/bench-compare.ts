@@ -4,6 +4,7 @@ import { isByHand } from '../../base/config.js';
 import { splitNics } from '../../base/interface-list.js';
 import { plural } from '../../base/units.js';
 import { formatComparisonTable } from '../bench-compare-text.js';
+import { StepProgress } from '../bench-progress.js';
 import { untilInterrupted } from '../bench-runs.js';
 import { type Command, type Invocation } from '../command.js';
 import { countFlag } from '../count-flag.js';
@@ -89,6 +90,7 @@ export const benchCompareCommand: Command = {
     if (!invocation.isJson) printNote(`comparing, ${plural(rounds, 'round')} in turn`);
     noteLinks(invocation, host);
     const { stop, release } = untilInterrupted(invocation);
+    const progress = new StepProgress();
     const outcome = await runComparison({
       config,
       log,
@@ -98,7 +100,8 @@ export const benchCompareCommand: Command = {
       congestion,
       limitMs: hasRounds ? Number.POSITIVE_INFINITY : LIMIT_MS,
       stop,
-      onTurn: (done, total, name) => showProgress(`${done} of ${total}  ${name}`),
+      onTurn: (done, total, name) =>
+        showProgress(progress.line(done, total, name, performance.now())),
     }).finally(release);
     clearProgress();
     const { checked } = outcome;

@@ -25,6 +25,8 @@ export const TCPX_BENCH_SETTINGS: readonly SettingName[] = [
   'tcpx.sendFrom',
   'tcpx.gatherBytes',
   'tcpx.sockets',
+  'tcpx.threads',
+  'tcpx.unixPrefix',
   'tcpx.socketBudget',
   'tcpx.railGpus',
   'tcpx.weights',
@@ -65,6 +67,7 @@ export const BENCH_SETTINGS: readonly SettingName[] = [
   'lane.progress',
   'lane.spinUs',
   'lane.bindings',
+  'lane.numa',
   'session.nics',
   'session.local',
   'session.ctrlInterface',
@@ -92,6 +95,15 @@ const REVERSE_FLAG: OwnFlag = {
   kind: 'boolean',
   summary: 'Move bytes from the target to the initiator: --op read.',
   sets: { name: 'bench.op', value: 'read' },
+};
+
+/** UCCL's --no-unix, at both ends. */
+export const NO_UNIX_FLAG: OwnFlag = {
+  name: 'no-unix',
+  kind: 'boolean',
+  isAdvanced: true,
+  summary: 'As in UCCL’s benchmark: --unix-prefix off.',
+  sets: { name: 'tcpx.unixPrefix', value: 'off' },
 };
 
 /** iperf3's --bidir. */

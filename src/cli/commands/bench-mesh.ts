@@ -7,7 +7,7 @@ import type { MeshDocument } from '../../bench/mesh/mesh-figures.js';
 import type { MeshPairs } from '../../bench/mesh/mesh-plan.js';
 import type { OpenMeshWorkers } from '../../bench/mesh/mesh-workers.js';
 import { openFolderFiles } from '../../host/read/host-files.js';
-import { formatGpuMap, formatMesh, formatMeshCsv, formatMeshRound } from '../bench-mesh-text.js';
+import { formatGpuMap, formatMesh, formatMeshCsv } from '../bench-mesh-text.js';
 import { openStore } from '../bench-runs.js';
 import { noteIdleVariables } from '../bench-uccl.js';
 import { type Command, type Invocation, usageError } from '../command.js';
@@ -16,6 +16,7 @@ import { openIrqHost, PLAN_FLAGS, ROOT_FLAG, STATE_FLAG, secondsFlag } from '../
 import { BIND_FLAGS } from '../irq-transaction.js';
 import { MeshLogs } from '../mesh-logs.js';
 import { type MeshPlace, meshPlace } from '../mesh-place.js';
+import { MeshProgress } from '../mesh-progress.js';
 import { inRole, type MeshRole, meshRole, placeInRole } from '../mesh-role.js';
 import { untilSignalled } from '../mesh-signals.js';
 import { MeshPlacements, meshVerboseStart } from '../mesh-verbose.js';
@@ -138,12 +139,15 @@ export const benchMeshCommand: Command = {
     checkOperation(config.values['bench.op'], wish, place);
     const gpus = await ownGpus(benchMeshCommand, invocation, host, place);
     const policy = await meshPolicy(invocation, host, place, config);
-    const { prepareEmulator, withOneTimeSecret } = await import('../../bench/loopback.js');
+    const { prepareEmulator, prepareEmulatorCounters, withOneTimeSecret } = await import(
+      '../../bench/loopback.js'
+    );
     // On this machine alone workers trust each other and nobody else, as the ends of a loopback.
     const isAlone = place.size === 1;
     if (isAlone) prepareEmulator(policy.config);
+    else prepareEmulatorCounters(policy.config);
     const own = isAlone ? withOneTimeSecret(policy.config) : policy.config;
-    const { stopped, release } = untilSignalled(policy);
+    const { stopped, release } = untilSignalled(policy, invocation);
     try {
       policy.begin();
       const { variables } = policy;
@@ -221,7 +225,7 @@ async function runPlaced(
   if (isVerbose) for (const line of wish.facts) printNote(line);
   const etcd =
     rendezvous.kind === 'etcd' ? await openEtcd(invocation, rendezvous.job, wish) : undefined;
-  let rounds = 0;
+  const progress = new MeshProgress(invocation.isJson);
   const outcome = await runMesh({
     ...{ config, log, rank, size, node: place.node, hosts: place.hosts },
     ...{
@@ -257,18 +261,16 @@ async function runPlaced(
       });
       return towardsServer(workers, wish.role);
     },
-    onAssembled: (workers: readonly MeshWorker[], count: number) => {
-      rounds = count;
-      if (!invocation.isJson) printNote(`${workers.length} workers have come; ${count} rounds`);
-    },
-    onRound: (round: number, runs: readonly MeshRun[]) => {
-      const rates = runs.map(({ result }) => result.bandwidthGBps.mean);
-      if (!invocation.isJson) printNote(formatMeshRound(round, rounds, rates));
-    },
-  }).finally(() => etcd?.close());
+    onAssembled: (workers: readonly MeshWorker[], rounds: number) =>
+      progress.begin(workers.length, rounds),
+    onRound: (_: number, runs: readonly MeshRun[]) => progress.count(runs),
+  }).finally(() => {
+    progress.end();
+    return etcd?.close();
+  });
   if (typeof outcome === 'boolean') return outcome ? ExitCode.Good : ExitCode.AnswerIsNo;
   const { meshDocument } = await import('../../bench/mesh/mesh-figures.js');
-  return report(invocation, wish, meshDocument(outcome, new Date().toISOString()));
+  return report(invocation, wish, meshDocument(outcome, new Date().toISOString()), outcome.failure);
 }
 
 async function logClient(
@@ -327,16 +329,22 @@ async function report(
   invocation: Invocation,
   { isCsv }: PlacedWish,
   measured: MeshDocument,
+  failure: TcpxError | undefined,
 ): Promise<ExitCode> {
   const store = await openStore(invocation);
   const mesh = keep({ ...measured, command: process.argv.slice(2) }, (one) => store.saveMesh(one));
+  // With --json a failure is the document; what was measured is kept all the same.
+  const isStopped = failure?.code === 'ERR_XFER_CANCELLED';
+  if (invocation.isJson && failure !== undefined && !isStopped) throw failure;
   if (invocation.isJson) printJson(mesh);
   else if (isCsv) printCode(formatMeshCsv(mesh));
   else printText(formatMesh(mesh));
   if (!invocation.isJson && mesh.id !== undefined) {
     printNote(`kept as ${mesh.id} (tcpx bench show)`);
   }
-  return mesh.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
+  if (failure === undefined) return mesh.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
+  if (invocation.isJson) return ExitCode.RunTime;
+  throw failure;
 }
 
 /** A result that cannot be kept is still a result. */

@@ -1,6 +1,7 @@
 // `tcpx bench server`: the target of a two-node benchmark.
 
 import { networkInterfaces } from 'node:os';
+import type { SettingName } from '../../base/settings.js';
 import { formatReport } from '../bench-report.js';
 import { tellStart } from '../bench-runs.js';
 import { ucclForm } from '../bench-uccl.js';
@@ -8,8 +9,15 @@ import { type ClientLineFacts, clientLine, reachableAddress } from '../client-li
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { formatShellLine, printCode, printJson, printNote, printText } from '../print.js';
-import { ownProgram, withSecret } from '../server-secret.js';
-import { TCPX_BENCH_SETTINGS } from './bench-loopback.js';
+import { ownProgram, secretNote, withSecret } from '../server-secret.js';
+import { NO_UNIX_FLAG, TCPX_BENCH_SETTINGS } from './bench-loopback.js';
+
+/** The client decides: what is said here stands in its line. */
+const OF_THE_CLIENT: readonly SettingName[] = [
+  'bench.sizeBytes',
+  'bench.iterations',
+  'bench.warmup',
+];
 
 export const benchServerCommand: Command = {
   name: 'bench server',
@@ -30,6 +38,7 @@ export const benchServerCommand: Command = {
     'trust.secretFile',
     'bench.gpu',
     'bench.pages',
+    ...OF_THE_CLIENT,
     'bench.initiators',
     'bench.verbose',
     'bench.logDir',
@@ -48,6 +57,7 @@ export const benchServerCommand: Command = {
     'lane.progress',
     'lane.spinUs',
     'lane.bindings',
+    'lane.numa',
     'socket.bufferBytes',
     'socket.congestion',
     'socket.userTimeoutMs',
@@ -62,6 +72,7 @@ export const benchServerCommand: Command = {
       kind: 'boolean',
       summary: 'End after one client has finished, or as many as --initiators says.',
     },
+    NO_UNIX_FLAG,
   ],
   examples: [
     ['bench server', 'Listens, and prints the command line for the other node, secret included.'],
@@ -77,6 +88,8 @@ export const benchServerCommand: Command = {
     const { config, secret } = withSecret(form.config);
     tellStart(invocation);
     const { openBenchService } = await import('../../bench/bench-service.js');
+    const { prepareEmulatorCounters } = await import('../../bench/loopback.js');
+    prepareEmulatorCounters(config);
     const service = await openBenchService({
       config,
       log: invocation.log,
@@ -103,7 +116,10 @@ function announceServer(
 ): void {
   const { 'session.bind': bind, 'session.ctrlInterface': control } = given.config.values;
   const host = reachableAddress(bind, control, networkInterfaces());
-  const client = clientLine({ program: ownProgram(), host, port, secret, ...given });
+  const facts = { program: ownProgram(), host, port, secret, alike: OF_THE_CLIENT };
+  const client = clientLine({ ...facts, ...given });
+  const note = secretNote(given.config);
+  if (note !== undefined) printNote(note);
   if (isJson) printJson({ schema: 'tcpx.bench-server/1', port, client, secret });
   else {
     printText(`listening on port ${port}; on the other node run\n`);

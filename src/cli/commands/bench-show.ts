@@ -1,9 +1,17 @@
 // `tcpx bench show [RUN]`: what earlier benchmarks left.
 
+import { at } from '../../base/assert.js';
+import type { BenchResult } from '../../bench/bench-result.js';
 import { formatMesh } from '../bench-mesh-text.js';
 import { formatBenchResult } from '../bench-report.js';
 import { openStore } from '../bench-runs.js';
-import { formatReferences, formatStanding, formatStore } from '../bench-show-text.js';
+import {
+  formatReferences,
+  formatStanding,
+  formatStore,
+  meshPlaceOf,
+  placeOf,
+} from '../bench-show-text.js';
 import { type Command, usageError } from '../command.js';
 import { ExitCode } from '../exit-code.js';
 import { printJson, printText } from '../print.js';
@@ -39,6 +47,10 @@ export const benchShowCommand: Command = {
       else printText(formatReferences(references));
       return ExitCode.Good;
     }
+    const standingsOf = (rate: number, { evidence, memory }: BenchResult) => ({
+      references: references.map((one) => ({ ...one, ...standTo(rate, one) })),
+      goal: { ...goal, isReached: rate >= goal.gbps, evidence, memory },
+    });
     const store = await openStore(invocation);
     if (name === undefined) {
       const [runs, baselines] = [store.list(), store.baselines()];
@@ -49,19 +61,21 @@ export const benchShowCommand: Command = {
     }
     const mesh = store.findMesh(name);
     if (mesh !== undefined) {
-      if (invocation.isJson) printJson(mesh);
-      else printText(formatMesh(mesh));
+      const standings = standingsOf(mesh.total.meanGBps, at(mesh.runs, 0));
+      if (invocation.isJson) printJson({ ...mesh, ...standings });
+      else printText(formatMesh(mesh) + formatStanding(mesh.op, meshPlaceOf(mesh), standings));
       return ExitCode.Good;
     }
     const shown = store.find(name).map((run) => {
-      const rate = run.bandwidthGBps.p50;
-      const standings = references.map((one) => ({ ...one, ...standTo(rate, one) }));
-      const isReached = rate >= goal.gbps;
-      const reached = { ...goal, isReached, evidence: run.evidence, memory: run.memory };
-      return { run, references: standings, goal: reached };
+      return { run, ...standingsOf(run.bandwidthGBps.p50, run) };
     });
-    if (invocation.isJson) printJson({ schema: 'tcpx.bench-show/1', shown });
-    else for (const one of shown) printText(formatBenchResult(one.run) + formatStanding(one));
+    if (invocation.isJson) {
+      printJson({ schema: 'tcpx.bench-show/1', shown });
+      return ExitCode.Good;
+    }
+    for (const { run, ...standings } of shown) {
+      printText(formatBenchResult(run) + formatStanding(run.op, placeOf(run), standings));
+    }
     return ExitCode.Good;
   },
 };

@@ -2,7 +2,7 @@
 
 import { assert } from '../../base/assert.js';
 import { isTcpxError, TcpxError } from '../../base/errors.js';
-import { type SettingName, settingOf } from '../../base/settings.js';
+import { environmentName, type SettingName, settingOf } from '../../base/settings.js';
 import { plural } from '../../base/units.js';
 import type { BenchResult } from '../../bench/bench-result.js';
 import type {
@@ -13,8 +13,15 @@ import type {
   SweepRuns,
 } from '../../bench/sweep.js';
 import type { WireBytes } from '../../bench/wire-bytes.js';
+import { StepProgress } from '../bench-progress.js';
 import { openStore, untilInterrupted } from '../bench-runs.js';
-import { formatProfile, formatSweep, SweepFile, saveText } from '../bench-sweep-text.js';
+import {
+  formatProfile,
+  formatSweep,
+  SweepFile,
+  saveText,
+  sweepEvidence,
+} from '../bench-sweep-text.js';
 import { type Command, flagOf, type Invocation, type OwnFlag, usageError } from '../command.js';
 import { countFlag } from '../count-flag.js';
 import { ExitCode } from '../exit-code.js';
@@ -113,6 +120,8 @@ export const benchSweepCommand: Command = {
     const runs = invocation.has('restart') ? {} : file.load();
     const { stop, release } = untilInterrupted(invocation);
     const measure = await measurer(invocation, stop);
+    // What is dropped makes it shorter.
+    const progress = new StepProgress();
     let outcomes: SweepOutcome[];
     try {
       outcomes = await runSweep(points, measure, runs, {
@@ -120,7 +129,7 @@ export const benchSweepCommand: Command = {
         prune,
         onRun: (done, { key }) => {
           file.save(runs);
-          showProgress(`${done} of ${points.length} to ${points.length * rounds}  ${key}`);
+          showProgress(progress.line(done, points.length * rounds, key, performance.now()));
         },
       });
     } catch (error) {
@@ -141,8 +150,9 @@ export const benchSweepCommand: Command = {
     const profile = invocation.text('save-profile');
     const last = outcomes.at(-1);
     if (profile !== undefined && last !== undefined) {
-      saveText(profile, formatProfile(last));
-      printNote(`profile: set -a; . ${profile}; set +a`);
+      saveText(profile, formatProfile(last, sweepEvidence(runs)));
+      const variable = environmentName('engine.profile');
+      printNote(`profile: --profile ${profile}, or ${variable}=${profile}`);
     }
     return ExitCode.Good;
   },
@@ -159,10 +169,10 @@ interface PrintedSweep {
 function printSweep({ isJson }: Invocation, sweep: PrintedSweep): void {
   const { outcomes, runs, partial } = sweep;
   if (isJson) {
-    printJson({ schema: 'tcpx.bench-sweep/1', ...sweep });
+    printJson({ schema: 'tcpx.bench-sweep/1', evidence: sweepEvidence(runs), ...sweep });
     return;
   }
-  printText(formatSweep(outcomes));
+  printText(formatSweep(outcomes, runs));
   if (partial === undefined) return;
   const count = Object.values(runs).reduce((sum, list) => sum + list.length, 0);
   printText(`PARTIAL  ${partial}; ${plural(count, 'run')} kept: the same line goes on with them\n`);
@@ -185,8 +195,9 @@ async function measurer(
   const { deriveConfig } = await import('../../bench/derived-config.js');
   const { runLoopback } = await import('../../bench/loopback.js');
   const { runBench } = await import('../../bench/bench-session.js');
+  const { runFault } = await import('../../bench/run-fault.js');
   const { wireBytesOf } = await import('../../bench/wire-bytes.js');
-  return async ({ settings }) => {
+  return async ({ key, settings }) => {
     const own = deriveConfig(config, settings, 'sweep');
     const port = own.values['session.port'];
     const result =
@@ -195,15 +206,18 @@ async function measurer(
         : await runBench({ config: own, log, host, port, onProgress, stop });
     // Half a run would stand beside whole ones.
     if (stop.aborted) throw new TcpxError('ERR_XFER_CANCELLED', STOPPED);
+    // The fastest way to move bytes is not to.
+    const fault = runFault(result);
+    if (fault !== undefined) throw new TcpxError(fault.code, `${key}: ${fault.message}`);
     return toRun(result, wireBytesOf(result));
   };
 }
 
 function toRun(result: BenchResult, wireBytes: WireBytes): SweepRun {
-  const { bytesMoved: bytes } = result;
+  const { bytesMoved: bytes, evidence } = result;
   assert(bytes !== undefined, 'a run of this version says what it moved');
   const values = result.samples?.bandwidthGBps.values ?? [];
   const every = Math.ceil(values.length / RATES_KEPT);
   const rates = values.filter((_, index) => index % every === 0);
-  return { rates, latencyP50Us: result.latencyUs.p50, bytes, wireBytes };
+  return { rates, latencyP50Us: result.latencyUs.p50, bytes, wireBytes, evidence };
 }

@@ -22,7 +22,7 @@ export const completionCommand: Command = {
     const [word = ''] = invocation.positionals;
     const shell = SHELLS.find((known) => known === word);
     if (shell === undefined) {
-      const said = word === '' ? 'for which shell?' : `no completion for ${JSON.stringify(word)}`;
+      const said = word === '' ? 'for which shell?' : `no completion for ${JSON.stringify(word)};`;
       const known = `there are ${SHELLS.join(', ')}`;
       throw usageError(completionCommand, `${said} ${known}${didYouMean(word, SHELLS)}`);
     }

@@ -1,8 +1,9 @@
 // `tcpx config`: every effective setting and where it came from, and the provider that follows
 // from them on this host.
 
-import { processEnvironment } from '../../base/config.js';
-import { SETTING_NAMES } from '../../base/settings.js';
+import { type EffectiveSetting, processEnvironment } from '../../base/config.js';
+import { sizeOf } from '../../base/setting.js';
+import { SETTING_NAMES, settingOf } from '../../base/settings.js';
 import type { ProviderOutlook } from '../../engine/provider-outlook.js';
 import type { Command } from '../command.js';
 import { ExitCode } from '../exit-code.js';
@@ -25,17 +26,18 @@ export const configCommand: Command = {
     if (invocation.isJson) {
       printJson({ schema: 'tcpx.config/1', settings, provider });
     } else {
-      const rows = settings.map((setting) => [
-        setting.name,
-        String(setting.value) || '(empty)',
-        setting.origin,
-      ]);
+      const rows = settings.map((setting) => [setting.name, shownValue(setting), setting.origin]);
       printText(formatTable([['setting', 'value', 'origin'], ...rows]));
       printText(`\n${formatTable(providerRows(provider))}`);
     }
     return ExitCode.Good;
   },
 };
+
+function shownValue({ name, value }: EffectiveSetting): string {
+  if (settingOf(name).kind === 'bytes') return sizeOf(Number(value));
+  return String(value) || '(empty)';
+}
 
 function providerRows(outlook: ProviderOutlook): string[][] {
   const { provider, reason, plugin, gpu, nics } = outlook;

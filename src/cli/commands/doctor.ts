@@ -1,5 +1,6 @@
 // `tcpx doctor`: everything a run needs, each finding with evidence, remedy and proof.
 
+import { EMULATOR_WORD } from '../../base/plugin-settings.js';
 import { collectFacts } from '../../diag/collect.js';
 import { diagnose } from '../../diag/doctor.js';
 import type { EnvironmentValues } from '../../host/environment/preset.js';
@@ -27,7 +28,7 @@ export const doctorCommand: Command = {
   name: 'doctor',
   group: 'host',
   summary: 'Check everything a run needs; exit 1 when something fails.',
-  settings: ['session.nics', 'engine.provider', 'socket.congestion'],
+  settings: ['session.nics', 'engine.provider', 'plugin.path', 'socket.congestion'],
   flags: [
     ROOT_FLAG,
     STATE_FLAG,
@@ -78,10 +79,14 @@ export const doctorCommand: Command = {
       'doctor --provider tcpx --peer node2',
       'As the tcpx provider needs it, and the way to a peer.',
     ],
+    ['doctor --plugin emulator', 'As a run over the emulator needs it.'],
   ],
   async run(invocation) {
     const source = openHost(rootOf(invocation));
-    const environment = environmentOf(invocation, source.files);
+    const environment = {
+      ...environmentOf(invocation, source.files),
+      ...(await pluginVariables(invocation)),
+    };
     const collected = await collectFacts({
       source,
       provider: invocation.config.values['engine.provider'],
@@ -108,6 +113,19 @@ export const doctorCommand: Command = {
     return diagnosis.ok ? ExitCode.Good : ExitCode.AnswerIsNo;
   },
 };
+
+/** Of the plugin that a flag names, as the provider gives them to it. */
+async function pluginVariables({ config }: Invocation): Promise<EnvironmentValues> {
+  const setting = config.effective.find(({ name }) => name === 'plugin.path');
+  if (setting?.origin.startsWith('flag') !== true) return {};
+  const named = config.values['plugin.path'];
+  if (named !== EMULATOR_WORD) return { UCCL_TCPX_PLUGIN_PATH: named };
+  const { emulatorLibrary } = await import('../../ffi/nccl-net/emulator-library.js');
+  return {
+    UCCL_TCPX_PLUGIN_PATH: emulatorLibrary(),
+    NCCL_DYNAMIC_CHUNK_SIZE: String(config.values['flow.chunkBytes']),
+  };
+}
 
 function socketBudget(invocation: Invocation): number {
   if (invocation.text('socket-budget') === 'off') return Number.MAX_SAFE_INTEGER;

@@ -53,7 +53,10 @@ export const experimentRunCommand: Command = {
   positionals: '[PLAN]',
   positionalsMax: 1,
   takesRest: true,
-  settings: ['session.nics', 'engine.provider', 'tcpx.sockets', 'tcpx.socketBudget'],
+  settings: [
+    ...(['session.nics', 'engine.provider', 'plugin.path'] as const),
+    ...(['tcpx.sockets', 'tcpx.socketBudget'] as const),
+  ],
   flags: [
     {
       name: 'out',

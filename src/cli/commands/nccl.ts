@@ -2,9 +2,8 @@
 // the run itself where mpirun and the tests are installed; with DIAG 1 inside a bundle.
 
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { isByHand } from '../../base/config.js';
+import { isInstalled } from '../../base/installed.js';
 import { type NcclLine, ncclLine, parseNcclNumbers } from '../../diag/nccl-line.js';
 import {
   type EnvironmentValues,
@@ -51,10 +50,12 @@ export const ncclCommand: Command = {
       environment: runEnvironment(invocation, host, control),
       hasTrace: invocation.has('trace'),
     });
-    const missing = ['mpirun', line.program].filter((program) => !isInstalled(program));
+    const missing = ['mpirun', line.program].filter(
+      (program) => !isInstalled(program, ownEnvironment()),
+    );
     if (invocation.has('print') || missing.length > 0) {
       show(invocation, line, missing);
-      return Promise.resolve(ExitCode.Good);
+      return Promise.resolve(invocation.has('print') ? ExitCode.Good : ExitCode.Environment);
     }
     return runLine(invocation, line, numbers.isCollected);
   },
@@ -93,18 +94,6 @@ function bindings(invocation: Invocation, host: IrqHost) {
     printNote(`no bindings: ${reason}`);
     return { txBindings: '', rxBindings: '' };
   }
-}
-
-function isInstalled(program: string): boolean {
-  const folders = (ownEnvironment()['PATH'] ?? '').split(delimiter).filter(Boolean);
-  return folders.some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }
 
 function show(

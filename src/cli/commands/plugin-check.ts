@@ -61,6 +61,7 @@ async function check(invocation: Invocation): Promise<CheckOutcome> {
     threads: 1,
     steeringWaitUs: values['tcpx.steeringWaitUs'],
     ctrlInterface: values['session.ctrlInterface'],
+    unixPrefix: values['tcpx.unixPrefix'],
     txBindings: '',
     pluginPath: values['plugin.path'],
     isSameHostAllowed: true,

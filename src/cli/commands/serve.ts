@@ -24,6 +24,7 @@ export const serveCommand: Command = {
     'lane.count',
     'lane.spinUs',
     'lane.bindings',
+    'lane.numa',
     'engine.provider',
   ],
   examples: [

@@ -22,6 +22,18 @@ export interface BenchFacts {
   readonly retransmits: number | undefined;
   /** What each interface counted in the measured iterations. */
   readonly nics: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** Of the collector of memory in lanes, by end, as far as the document has them. */
+  readonly pauses: readonly BenchPauses[];
+  /** From the first measured iteration to the last. */
+  readonly seconds: number | undefined;
+}
+
+export interface BenchPauses {
+  readonly end: string;
+  readonly count: number;
+  readonly totalMs: number;
+  /** Where it is known. */
+  readonly longestMs: number | undefined;
 }
 
 export interface BenchChannel {
@@ -111,6 +123,10 @@ function benchFacts(value: unknown): BenchFacts | undefined {
     channels: listOf(kernel['channels']).map(channelOf),
     retransmits: numberOf(fieldsOf(kernel['tcp'])['RetransSegs']),
     nics: nicsOf(kernel['nics']),
+    pauses: ['initiator', 'target'].flatMap((end) => {
+      return pausesOf(end, fieldsOf(document['lanePauses'])[end]);
+    }),
+    seconds: secondsOf(document['window']),
   };
 }
 
@@ -120,6 +136,22 @@ function depthOf(value: unknown): Readonly<Record<string, number>> | undefined {
   });
   const known = entries.filter((one): one is [string, number] => one[1] !== undefined);
   return known.length === 0 ? undefined : Object.fromEntries(known);
+}
+
+function pausesOf(end: string, value: unknown): BenchPauses[] {
+  const fields = fieldsOf(value);
+  const count = numberOf(fields['count']);
+  const totalUs = numberOf(fields['totalUs']);
+  const longestUs = numberOf(fields['longestUs']);
+  if (count === undefined || totalUs === undefined) return [];
+  const longestMs = longestUs === undefined ? undefined : longestUs / 1000;
+  return [{ end, count, totalMs: totalUs / 1000, longestMs }];
+}
+
+function secondsOf(window: unknown): number | undefined {
+  const from = numberOf(fieldsOf(window)['fromMs']);
+  const to = numberOf(fieldsOf(window)['toMs']);
+  return from === undefined || to === undefined || to <= from ? undefined : (to - from) / 1000;
 }
 
 const CHANNELS_MAX = 4096;

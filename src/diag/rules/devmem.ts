@@ -13,6 +13,8 @@ const RULE_SOCKET = 'rx_rule_manager';
 const NOT_ASKED = 'only asked with --provider tcpx';
 /** What the emulator needs none of. */
 export const EMULATED = 'the plugin emulator stands in for it';
+/** What two ends on one host, or a link whose speed is nobody's, have no use for. */
+export const EMULATED_NETWORK = 'the plugin emulator stands in for the network';
 const NOT_CAPTURED = 'a capture does not hold this; ask on the host itself';
 
 export const capabilityRule: Rule = {

@@ -3,7 +3,7 @@
 import { formatBytes } from '../../base/units.js';
 import type { ResourceLimit } from '../../host/read/host-settings.js';
 import { fail, pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
-import { EMULATED } from './devmem.js';
+import { EMULATED, EMULATED_NETWORK } from './devmem.js';
 
 const MIB = 1024 ** 2;
 const MEMLOCK_BYTES_WANTED = 256 * MIB;
@@ -102,7 +102,8 @@ export const clockRule: Rule = {
   why: 'Logs, traces and counters of two nodes are compared by time.',
   remedy: 'Run chronyd or systemd-timesyncd.',
   proof: 'timedatectl show -p NTPSynchronized',
-  check({ timeKeepers, isCapture, host }): Verdict {
+  check({ timeKeepers, isCapture, host, plugin, provider }): Verdict {
+    if (provider === 'tcpx' && plugin.isEmulator === true) return skip(EMULATED_NETWORK);
     if (timeKeepers.length > 0) return pass(timeKeepers.join(', '));
     if (isCapture) return skip('a capture does not hold this');
     if (host.unseenWriters.some((place) => place !== '/proc/cmdline')) {

@@ -2,6 +2,7 @@
 
 import type { Nic } from '../../host/read/model.js';
 import { pass, type Rule, skip, type Verdict, warn, worst } from '../rule.js';
+import { EMULATED_NETWORK } from './devmem.js';
 import { FAST_MBPS } from './nics.js';
 
 /** A sender at 200 Gbit/s over 1 ms needs 25 MB; the reference machine allows 64 MiB and 15 MiB. */
@@ -64,7 +65,8 @@ export const congestionRule: Rule = {
     'sysctl -w net.ipv4.tcp_slow_start_after_idle=0; choose with --congestion cubic, or set ' +
     'net.ipv4.tcp_congestion_control.',
   proof: 'sysctl net.ipv4.tcp_congestion_control net.ipv4.tcp_slow_start_after_idle',
-  check({ host: { limits } }): Verdict {
+  check({ host: { limits }, plugin, provider }): Verdict {
+    if (provider === 'tcpx' && plugin.isEmulator === true) return skip(EMULATED_NETWORK);
     const name = limits.congestionControl;
     const idle = limits.sysctls['net.ipv4.tcp_slow_start_after_idle'];
     const parts = [

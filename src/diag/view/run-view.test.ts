@@ -14,7 +14,7 @@ import { analyze } from '../analyze.js';
 import { runFacts } from '../run-facts.js';
 import { irqOwners } from './irq-owners.js';
 import { busiestCpus, cpuRoles, openRunView } from './run-view.js';
-import { metricsText, summaryText } from './summary-text.js';
+import { metricsText, socketFacts, summaryText } from './summary-text.js';
 
 let folder = '';
 beforeEach(() => {
@@ -185,4 +185,23 @@ test('hostile bundle: random damage to any file never throws', () => {
     }
     analyze(runFacts(folder));
   }
+});
+
+test('summary: interfaces that carried the run, together, against its sockets', () => {
+  const facts = (nics: Readonly<Record<string, Readonly<Record<string, number>>>>) => {
+    const channels = [{ bytesAcked: 1_000_000 }, { bytesAcked: 1_000_000 }];
+    const bench = { sizeBytes: 100_000, iterations: 20, channels, nics };
+    const [, ...lines] = socketFacts({ bench } as unknown as Parameters<typeof socketFacts>[0]);
+    return lines;
+  };
+  const link = { tx_bytes: 1_000_660, tx_packets: 10 };
+  const stray = { tx_bytes: 244, tx_packets: 4 };
+  assert.deepEqual(facts({ eth0: stray, eth1: link, eth2: link }), [
+    'eth1 sent 1000000, eth2 sent 1000000, 2000000 in all, bytes less headers (0.00 %)',
+  ]);
+  const shared = { tx_bytes: 3_000_000, tx_packets: 0 };
+  assert.deepEqual(facts({ lo: shared }), [
+    'lo sent 3000000 bytes less headers (50.00 %, others sent too)',
+  ]);
+  assert.deepEqual(facts({ eth0: stray }), []);
 });

@@ -4,6 +4,7 @@ import { formatCpuList } from '../../base/cpu-set.js';
 import { formatBytes } from '../../base/units.js';
 import type { WrittenFile } from '../bundle/bundle-writer.js';
 import { alignColumns } from '../bundle/host-texts.js';
+import type { BenchFacts } from '../parse/bench-document.js';
 import { bestBus } from '../parse/nccl-tests-table.js';
 import { rateUnit } from '../parse/perf-log.js';
 import { busiestCpus, cpuRoles, type NicRun, type RunView } from './run-view.js';
@@ -65,22 +66,37 @@ export function headline({ tests, perf, bench }: RunView): string {
 
 /** Ethernet, IPv4 and TCP with timestamps; loopback has the same. */
 const HEADER_BYTES = 14 + 20 + 32;
+/** Less is what others said over an interface that the run did not use. */
+const CARRIED_SHARE_MIN = 0.01;
+const OTHERS_PERCENT = 1;
 
 /** What TCP_INFO counted on the data sockets, and the same by the interface less headers. */
-export function socketFacts({ bench }: RunView): readonly string[] {
+export function socketFacts({ bench }: Pick<RunView, 'bench'>): readonly string[] {
   const acked = bench?.channels.filter(({ bytesAcked }) => bytesAcked >= 0) ?? [];
   if (bench === undefined || acked.length === 0) return [];
   const total = acked.reduce((sum, { bytesAcked }) => sum + bytesAcked, 0);
   const payload = bench.sizeBytes * bench.iterations;
-  const nics = Object.entries(bench.nics).map(([nic, counters]) => {
-    const bytes = (counters['tx_bytes'] ?? 0) - (counters['tx_packets'] ?? 0) * HEADER_BYTES;
-    const share = ((bytes / total - 1) * 100).toFixed(2);
-    return `${nic} sent ${bytes} bytes less headers (${share} %)`;
-  });
   return [
     `${total} bytes acknowledged on ${acked.length} (TCP_INFO), ${payload} of them payload`,
-    ...nics,
+    ...interfaceFacts(bench.nics, total),
   ];
+}
+
+/** All interfaces that carried the run, against what its sockets sent. */
+function interfaceFacts(nics: BenchFacts['nics'], total: number): readonly string[] {
+  const carried = Object.entries(nics)
+    .map(([nic, counters]) => {
+      const headers = (counters['tx_packets'] ?? 0) * HEADER_BYTES;
+      return { nic, bytes: (counters['tx_bytes'] ?? 0) - headers };
+    })
+    .filter(({ bytes }) => bytes >= total * CARRIED_SHARE_MIN);
+  if (carried.length === 0) return [];
+  const sum = carried.reduce((all, { bytes }) => all + bytes, 0);
+  const percent = (sum / total - 1) * 100;
+  const others = percent > OTHERS_PERCENT ? ', others sent too' : '';
+  const each = carried.map(({ nic, bytes }) => `${nic} sent ${bytes}`).join(', ');
+  const all = carried.length === 1 ? '' : `, ${sum} in all,`;
+  return [`${each}${all} bytes less headers (${percent.toFixed(2)} %${others})`];
 }
 
 function ownCost({ end }: RunView): string {

@@ -31,7 +31,14 @@ const TABLE_BYTES = HEADER_BYTES + IOV_ENTRIES_MAX * IOV_BYTES;
  */
 const spare: IovTable[] = [];
 /** A flood of connections leaves no more behind. */
-const SPARE_MAX = 1024;
+let spareMax = 1024;
+/** So many keep their pages: to drop them and fault them in anew takes longer. */
+const WARM_MAX = 24;
+
+/** Of this thread. */
+export function limitSpareTables(most: number): void {
+  spareMax = most;
+}
 
 export function createIovTable(): IovTable {
   const table = spare.pop();
@@ -47,7 +54,9 @@ export function createIovTable(): IovTable {
 /** The table must not be used, nor its words touched, after this. */
 export function destroyIovTable(table: IovTable): void {
   const mapping = mappingOf(table);
-  if (spare.length < SPARE_MAX && dropPages(mapping)) spare.push(table);
+  const hasRoom = spare.length < spareMax;
+  const isWarm = hasRoom && spare.length < WARM_MAX;
+  if (isWarm || (hasRoom && dropPages(mapping))) spare.push(table);
   else unmapMemory(mapping);
 }
 

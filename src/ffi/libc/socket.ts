@@ -167,6 +167,17 @@ export function getSocketNumber(fd: number, level: number, option: number): numb
   return scratchView.getInt32(0, true);
 }
 
+/** An option whose value lies in memory; 0 or −errno. */
+export function setSocketValue(
+  fd: number,
+  level: number,
+  option: number,
+  addr: number,
+  bytes: number,
+): number {
+  return resultOrErrno(setsockoptC(fd, level, option, addr, bytes));
+}
+
 /** For SO_BINDTODEVICE and TCP_CONGESTION; 0 or −errno. */
 export function setSocketText(fd: number, level: number, option: number, text: string): number {
   const length = writeScratchString(0, text);
@@ -202,6 +213,12 @@ export function peerAddress(fd: number): SocketAddress {
   const result = resultOrErrno(getpeernameC(fd, scratchAddr, scratchAddr + LENGTH_OFFSET));
   checkCall('getpeername', `fd ${fd}`, result);
   return decodeSocketAddress(scratchView, 0);
+}
+
+/** Whether a connect that was under way has succeeded: only then there is a peer to name. */
+export function isConnected(fd: number): boolean {
+  scratchView.setUint32(LENGTH_OFFSET, SOCKADDR_BYTES_MAX, true);
+  return getpeernameC(fd, scratchAddr, scratchAddr + LENGTH_OFFSET) === 0;
 }
 
 /** Outcome of a connect that was under way: 0 or the errno, positive. */

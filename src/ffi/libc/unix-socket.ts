@@ -1,5 +1,5 @@
-// Unix sockets between processes: listening at a path, messages with descriptors (SCM_RIGHTS), and
-// who is at the other end. Nothing here blocks.
+// Unix sockets between processes: listening at a path, mailboxes without one, messages with
+// descriptors (SCM_RIGHTS), and who is at the other end. Nothing here blocks.
 //
 //   scratch:  0 msghdr │ 64 iovec │ 128 control: cmsghdr + descriptors │ 4096 payload
 
@@ -7,11 +7,13 @@ import { TcpxError } from '../../base/errors.js';
 import { EADDRINUSE, ENOENT, errnoName } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import { bindFunction, checkCall, resultOrErrno } from './library.js';
+import { acceptOnly } from './mail-filter.js';
 import { SCRATCH_BYTES, scratchAddr, scratchBytes, scratchView } from './scratch.js';
 import { readSocketOption } from './socket.js';
 
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
+const SOCK_DGRAM = 2;
 const SOCK_NONBLOCK = 0x800;
 const SOCK_CLOEXEC = 0x80000;
 const SOL_SOCKET = 1;
@@ -78,9 +80,45 @@ export function connectUnix(path: string): number {
   return result;
 }
 
-function openUnix(): number {
-  const type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-  return checkCall('socket', 'unix', resultOrErrno(socketC(AF_UNIX, type, 0)));
+/**
+ * A socket for single messages under a name that is no path: known within the network namespace,
+ * and gone with the socket. −errno (−EADDRINUSE) where it cannot be had. With `start`, messages
+ * that do not begin with it are dropped, where the kernel can.
+ */
+export function bindMailbox(name: string, start?: Uint8Array): number {
+  const fd = tryUnix(SOCK_DGRAM);
+  if (fd < 0) return fd;
+  // Before it has a name: nothing can have come.
+  if (start !== undefined) acceptOnly(fd, start);
+  const result = resultOrErrno(bindC(fd, scratchAddr, writeAbstractAddress(name)));
+  if (result === 0) return fd;
+  closeFd(fd);
+  return result;
+}
+
+/** Bytes sent to the mailbox of that name, or −errno: −ECONNREFUSED where there is none. */
+export function mailUnix(name: string, bytes: Uint8Array, descriptors: readonly number[]): number {
+  const fd = tryUnix(SOCK_DGRAM);
+  if (fd < 0) return fd;
+  let result = resultOrErrno(connectC(fd, scratchAddr, writeAbstractAddress(name)));
+  if (result === 0) result = sendUnix(fd, bytes, descriptors);
+  closeFd(fd);
+  return result;
+}
+
+function openUnix(kind = SOCK_STREAM): number {
+  return checkCall('socket', 'unix', tryUnix(kind));
+}
+
+/** A descriptor, or −errno. */
+function tryUnix(kind: number): number {
+  const type = kind | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  return resultOrErrno(socketC(AF_UNIX, type, 0));
+}
+
+// The first byte of such a name is zero, and its length ends it.
+function writeAbstractAddress(name: string): number {
+  return writeUnixAddress(`\0${name}`) - 1;
 }
 
 function writeUnixAddress(path: string): number {

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError } from '../../base/errors.js';
+import { fileReason } from '../../base/file-reason.js';
 import { saveDocument } from './journal.js';
 
 export const BASELINE_SCHEMA = 'tcpx.baseline/1';
@@ -51,8 +52,8 @@ function readDocument(file: string): Readonly<Record<string, unknown>> {
     }
     return {};
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TcpxError('ERR_USAGE_ARGUMENT', `baseline ${file}: ${reason}`, { cause: error });
+    const text = `baseline ${file}: ${fileReason(error)}`;
+    throw new TcpxError('ERR_USAGE_ARGUMENT', text, { cause: error });
   }
 }
 

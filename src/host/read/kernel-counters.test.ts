@@ -55,7 +55,7 @@ test('counters: snmp and netstat by name, whatever the order', () => {
 test('counters: CPU times per CPU, guest time not counted twice', () => {
   const text = 'cpu  9 9 9 9 9 9 9 9 9 9\ncpu3 10 1 20 100 5 2 7 1 10 0\nintr 5 0 0\n';
   assert.deepEqual(parseCpuTimes(text), [
-    { cpu: 3, busyTicks: 41, irqTicks: 2, softirqTicks: 7, totalTicks: 146 },
+    { cpu: 3, busyTicks: 41, irqTicks: 2, softirqTicks: 7, stealTicks: 1, totalTicks: 146 },
   ]);
 });
 

@@ -89,6 +89,8 @@ export interface CpuTimes {
   readonly busyTicks: number;
   readonly irqTicks: number;
   readonly softirqTicks: number;
+  /** Wanted, and given to another virtual machine. */
+  readonly stealTicks: number;
   readonly totalTicks: number;
 }
 
@@ -109,6 +111,7 @@ export function parseCpuTimes(text: string): CpuTimes[] {
       busyTicks,
       irqTicks: irq,
       softirqTicks: softirq,
+      stealTicks: steal,
       totalTicks: busyTicks + idle + iowait,
     });
   }

@@ -30,6 +30,15 @@ const SYSCTLS = [
   'vm.zone_reclaim_mode',
 ] as const;
 
+const NO_LIMIT: ResourceLimit = { soft: 'unlimited', hard: 'unlimited' };
+const CAP_IPC_LOCK = 14n;
+
+/** Whoever has this capability, root as a rule, is not held to the limit of locked memory. */
+function mayLockAll(files: HostFiles): boolean {
+  const match = /^CapEff:\s*([0-9a-f]+)$/m.exec(files.read('/proc/self/status') ?? '');
+  return match !== null && ((BigInt(`0x${match[1]}`) >> CAP_IPC_LOCK) & 1n) === 1n;
+}
+
 export function readLimits(files: HostFiles): LimitsModel {
   const limits = parseResourceLimits(files.need('/proc/self/limits') ?? '');
   const sysctl = (name: string) => readLine(files, `/proc/sys/${name.replaceAll('.', '/')}`);
@@ -41,7 +50,7 @@ export function readLimits(files: HostFiles): LimitsModel {
   const numberOf = (name: string) => parseWhole(sysctl(name));
   const listOf = (name: string) => sysctl(name)?.split(/\s+/).map(Number);
   return {
-    memlockBytes: limits['Max locked memory'],
+    memlockBytes: mayLockAll(files) ? NO_LIMIT : limits['Max locked memory'],
     openFiles: limits['Max open files'],
     processes: limits['Max processes'],
     rmemMaxBytes: numberOf('net.core.rmem_max'),

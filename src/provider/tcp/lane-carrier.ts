@@ -5,11 +5,19 @@ import { assert, at } from '../../base/assert.js';
 import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
-import { chooseLane, LaneSpread } from '../../flow/lane-spread.js';
+import { CHUNK_BYTES_FLOOR } from '../../flow/chunk-plan.js';
+import { chooseLane, type LaneSpread, LaneSpreads } from '../../flow/lane-spread.js';
+import { SendWay, type SendWayName, WAY_BYTES_MIN } from '../../flow/send-way.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
-import { type DataPath, isStagedPath, stagedPath, type TransferPath } from '../receipt.js';
+import {
+  type Choice,
+  type DataPath,
+  isStagedPath,
+  stagedPath,
+  type TransferPath,
+} from '../receipt.js';
 import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
 import { COMMAND_CANCEL } from './lane/messages.js';
 import {
@@ -63,6 +71,8 @@ export interface LaneCarrierOptions {
   readonly clock: Clock;
   /** What one lane should have of a transfer at least; see LaneSpread. */
   readonly laneBytes?: number | undefined;
+  /** Whether each session finds out how payload leaves best. */
+  readonly isWayOpen?: boolean;
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
 }
@@ -73,7 +83,15 @@ interface Notice {
   readonly notifyBytes: number;
 }
 
+/** What a session has found out about its transfers. */
+interface Learnt {
+  readonly spreads: LaneSpreads;
+  readonly ways: Readonly<Record<DataOperation, SendWay>>;
+}
+
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
+/** What a lane with a NIC of its own should have, before anything is known: a chunk. */
+const LINK_BYTES = CHUNK_BYTES_FLOOR;
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
 
@@ -89,7 +107,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #isTimed: boolean[] = [];
   /** By slot: lanes that were told when it was posted, as bits; others may have joined since. */
   readonly #told: number[] = [];
-  readonly #spreads = new WeakMap<LaneSession, LaneSpread>();
+  readonly #learnt = new WeakMap<LaneSession, Learnt>();
+  /** By slot: who is told how long it took. */
+  readonly #spreads: LaneSpread[] = [];
+  /** By slot: the way of the payload, of transfers that were given one. */
+  readonly #ways: (SendWayName | undefined)[] = [];
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
   /** By lane: transfers that it was told of and that are not over. */
@@ -101,33 +123,22 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
   }
 
-  prepare(session: LaneSession, _: DataOperation, blocks: CheckedBlocks): LaneRequest {
+  prepare(session: LaneSession, operation: DataOperation, blocks: CheckedBlocks): LaneRequest {
     const { arena, lanes } = this.#options;
-    const plan = planRequest(blocks, this.#limitsOf(session, blocks.totalBytes));
+    const path = pathOf(session, blocks);
+    const spread = this.#spreadOf(session, operation, path);
+    const plan = planRequest(blocks, limitsOf(session, spread, blocks.totalBytes));
     const bytes = planBytes(plan);
     const place = arena.allocate(bytes);
     if (place < 0) throw arenaFull(bytes);
     return {
       plan,
       places: writeRequest(lanes.shared, lanes.offsets.arenaAt, place, plan),
-      path: pathOf(session, plan),
+      path,
       chunkCount: plan.chunks.length,
       at: place,
       bytes,
     };
-  }
-
-  /**
-   * A request is cut for the channels of the lanes that it will have: pieces for all eight of them
-   * make 1 MiB on one lane half as slow again. Several NICs are links of their own, all wanted.
-   */
-  #limitsOf(session: LaneSession, bytes: number): { chunkBytes: number; channels: number } {
-    const { agreement, nics } = session.facts;
-    const lanes = session.recovery.book.livingLanes.length;
-    const isOneLink = nics.every((nic) => nic === nics[0]);
-    if (lanes < 2 || !isOneLink || bytes === 0) return agreement;
-    const share = this.#spreadOf(session).expected(bytes, lanes) / lanes;
-    return { chunkBytes: agreement.chunkBytes, channels: Math.ceil(agreement.channels * share) };
   }
 
   release(prepared: LaneRequest): void {
@@ -142,7 +153,9 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   ): number {
     if (source !== undefined) this.#options.openDevice(source.device);
     const notice = this.#place(notify);
-    const holders = this.#holdersOf(session, plan);
+    const spread = this.#spreadOf(session, operation, path);
+    const holders = holdersOf(session, spread, plan);
+    const way = isStagedPath(path) ? undefined : this.#wayOf(session, operation, plan, holders);
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
@@ -153,12 +166,16 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
       holders,
+      isEven: holders === session.recovery.book.livingLanes.length && hasLinks(session),
+      isCopied: way === 'copy',
       isStaged: isStagedPath(path),
       source,
     });
     this.#notices[slot] = notice;
     this.#told[slot] = 0;
+    this.#ways[slot] = way;
     this.#holders[slot] = holders;
+    this.#spreads[slot] = spread;
     // A transfer that waits for its source takes as long as that.
     this.#isTimed[slot] = source === undefined;
     return slot;
@@ -167,7 +184,8 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   submit(posted: Posted<LaneSession>): void {
     const lanes = posted.session.recovery.book.livingLanes;
     this.#posted[posted.slot] = posted;
-    const isTimed = lanes.length > 1 && this.#isTimed[posted.slot] === true;
+    const isLearnt = lanes.length > 1 || this.#ways[posted.slot] !== undefined;
+    const isTimed = isLearnt && this.#isTimed[posted.slot] === true;
     this.#startedUs[posted.slot] = isTimed ? this.#options.clock.nowUs() : UNTIMED;
     for (let told = at(this.#holders, posted.slot); told > 0; told--) {
       this.#tell(posted, chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes));
@@ -175,19 +193,34 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
   }
 
-  #holdersOf(session: LaneSession, plan: RequestPlan): number {
+  /** Nothing is tried on a transfer whose lanes are a trial: two changes would tell nothing. */
+  #wayOf(
+    session: LaneSession,
+    operation: DataOperation,
+    { totalBytes }: RequestPlan,
+    holders: number,
+  ): SendWayName | undefined {
+    if (this.#options.isWayOpen !== true || totalBytes < WAY_BYTES_MIN) return undefined;
+    if (session.facts.path === 'shm') return undefined;
+    const { spreads, ways } = this.#learntOf(session);
+    const spread = spreads.of(operation, false);
     const lanes = session.recovery.book.livingLanes.length;
-    const chunks = plan.chunks.length;
-    if (lanes < 2) return Math.min(lanes, chunks);
-    return this.#spreadOf(session).lanesFor(plan.totalBytes, chunks, lanes);
+    const isUsual = lanes < 2 || holders === Math.min(lanes, spread.expected(totalBytes, lanes));
+    return ways[operation].wayFor(totalBytes, isUsual);
   }
 
-  #spreadOf(session: LaneSession): LaneSpread {
-    const known = this.#spreads.get(session);
+  #spreadOf(session: LaneSession, operation: DataOperation, path: TransferPath): LaneSpread {
+    return this.#learntOf(session).spreads.of(operation, isStagedPath(path));
+  }
+
+  #learntOf(session: LaneSession): Learnt {
+    const known = this.#learnt.get(session);
     if (known !== undefined) return known;
-    const spread = new LaneSpread(this.#options.laneBytes);
-    this.#spreads.set(session, spread);
-    return spread;
+    const laneBytes = hasLinks(session) ? LINK_BYTES : this.#options.laneBytes;
+    const ways = { write: new SendWay(), read: new SendWay() };
+    const learnt = { spreads: new LaneSpreads(laneBytes), ways };
+    this.#learnt.set(session, learnt);
+    return learnt;
   }
 
   /** An entry for a message without data: to the peer's program, or (a signal) to its engine. */
@@ -244,7 +277,9 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     assert(notice !== undefined, 'the entry is open');
     const hasNotice = notice.notifyBytes >= 0;
     if (failure === 0) this.#learn(posted);
-    return outcomeOf(this.#options.table, posted, hasNotice, failure);
+    const outcome = outcomeOf(this.#options.table, posted, hasNotice, failure);
+    const isPlain = posted.chunks === 0 || posted.bytes < WAY_BYTES_MIN;
+    return isPlain ? outcome : { ...outcome, choices: this.#choices(posted) };
   }
 
   #learn({ session, slot, bytes, chunks, laneBits }: Posted<LaneSession>): void {
@@ -253,7 +288,38 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     // Of a transfer that others have joined, or that met a loss, nothing is learnt.
     if (laneBits !== this.#told[slot] || this.#options.table.retries(slot) > 0) return;
     const durationUs = this.#options.clock.nowUs() - startedUs;
-    this.#spreadOf(session).onDone(bytes, durationUs, at(this.#holders, slot));
+    const { ways } = this.#learntOf(session);
+    const spread = at(this.#spreads, slot);
+    const lanes = at(this.#holders, slot);
+    const way = this.#ways[slot];
+    const learner = ways[this.#operationOf(slot)];
+    // What is a trial of the one says nothing about the other.
+    if (way === undefined || way === learner.wayFor(bytes, false)) {
+      spread.onDone(bytes, durationUs, lanes);
+    }
+    const living = session.recovery.book.livingLanes.length;
+    const isUsual = living < 2 || lanes === spread.expected(bytes, living);
+    if (way !== undefined && isUsual) learner.onDone(bytes, durationUs, way, lanes);
+  }
+
+  #choices({ session, slot, bytes }: Posted<LaneSession>): Choice[] {
+    const lanes = session.recovery.book.livingLanes.length;
+    const { ways } = this.#learntOf(session);
+    const choices: Choice[] = [];
+    if (lanes > 1) {
+      const value = String(this.#holders[slot]);
+      const reason = at(this.#spreads, slot).reasonFor(bytes, lanes);
+      choices.push({ name: 'lanes', value, reason });
+    }
+    const way = this.#ways[slot];
+    if (way === undefined) return choices;
+    const reason = ways[this.#operationOf(slot)].reasonFor(bytes);
+    choices.push({ name: 'socket.sendBy', value: way, reason });
+    return choices;
+  }
+
+  #operationOf(slot: number): DataOperation {
+    return this.#options.table.operation(slot) === OPERATION_READ ? 'read' : 'write';
   }
 
   close({ slot }: Posted<LaneSession>): void {
@@ -281,9 +347,40 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   }
 }
 
-function pathOf(session: LaneSession, plan: RequestPlan): TransferPath {
+/**
+ * A request is cut for the channels of the lanes that it will have: pieces for all eight of them
+ * make 1 MiB on one lane half as slow again. Several NICs are links of their own, all wanted.
+ */
+function limitsOf(
+  session: LaneSession,
+  spread: LaneSpread,
+  bytes: number,
+): { chunkBytes: number; channels: number } {
+  const { agreement } = session.facts;
+  const lanes = session.recovery.book.livingLanes.length;
+  if (lanes < 2 || hasLinks(session) || bytes === 0) return agreement;
+  const share = spread.expected(bytes, lanes) / lanes;
+  return { chunkBytes: agreement.chunkBytes, channels: Math.ceil(agreement.channels * share) };
+}
+
+/** Of one lane nothing is chosen, and nothing learnt. */
+function holdersOf(session: LaneSession, spread: LaneSpread, plan: RequestPlan): number {
+  const lanes = session.recovery.book.livingLanes.length;
+  const chunks = plan.chunks.length;
+  return lanes < 2 ? Math.min(lanes, chunks) : spread.lanesFor(plan.totalBytes, chunks, lanes);
+}
+
+/** Whether its channels go over several NICs. */
+function hasLinks({ facts: { nics } }: LaneSession): boolean {
+  for (let channel = 1; channel < nics.length; channel++) {
+    if (nics[channel] !== nics[0]) return true;
+  }
+  return false;
+}
+
+function pathOf(session: LaneSession, { locals, remotes }: CheckedBlocks): TransferPath {
   const { path } = session.facts;
   const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
-  if (!plan.locals.some(isOnGpu) && !plan.remotes.some(isOnGpu)) return path;
+  if (!locals.some(isOnGpu) && !remotes.some(isOnGpu)) return path;
   return stagedPath(path);
 }

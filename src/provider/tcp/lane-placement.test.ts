@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLaneBindings } from '../../base/lane-bindings.js';
-import { cpusOfLanes, laneOfChannel } from './lane-placement.js';
+import { cpusOfLanes, laneOfChannel, nodesOfLanes, withNodeCpus } from './lane-placement.js';
 
 test('lane placement: channels of a NIC share a lane, whatever the session', () => {
   for (const session of [0, 1, 5]) {
@@ -19,4 +19,38 @@ test('lane placement: a lane gets the cores of the NICs that it serves', () => {
   ]);
   assert.deepEqual(cpusOfLanes(bindings, [], 1), [[1, 2, 3, 4, 5, 6]]);
   assert.deepEqual(cpusOfLanes(new Map(), nics, 2), [[], []]);
+});
+
+test('lane placement: a lane lies on the node of the NICs that it serves', () => {
+  const nodeOf = new Map([
+    ['eth1', 0],
+    ['eth2', 1],
+    ['eth3', 0],
+    ['eth4', 1],
+  ]);
+  const nics = ['eth1', 'eth2', 'eth3', 'eth4'];
+  assert.deepEqual(nodesOfLanes(nodeOf, nics, 4), [0, 1, 0, 1]);
+  assert.deepEqual(nodesOfLanes(nodeOf, nics, 2), [0, 1], 'two NICs of one node each');
+  assert.deepEqual(nodesOfLanes(nodeOf, nics, 1), [undefined], 'NICs of two nodes');
+  assert.deepEqual(nodesOfLanes(nodeOf, nics, 3), [undefined, 1, 0], 'eth1 and eth4 share a lane');
+  assert.deepEqual(nodesOfLanes(nodeOf, ['eth1'], 2), [0, undefined], 'a lane without a NIC');
+  assert.deepEqual(nodesOfLanes(nodeOf, ['eth1', 'eth9'], 1), [undefined], 'one is not known');
+  assert.deepEqual(nodesOfLanes(nodeOf, ['eth9'], 1), [undefined]);
+  assert.deepEqual(nodesOfLanes(nodeOf, [], 2), [undefined, undefined]);
+});
+
+test('lane placement: cores of the node, unless cores are named or none is allowed', () => {
+  const cpusOf = new Map([
+    [0, [0, 1, 2]],
+    [1, [3, 4, 5]],
+  ]);
+  const choose = (cpus: number[][], nodes: (number | undefined)[], allowed: number[]) =>
+    withNodeCpus(cpus, nodes, cpusOf, allowed);
+  assert.deepEqual(choose([[], []], [0, 1], [0, 1, 2, 3, 4]), [
+    [0, 1, 2],
+    [3, 4],
+  ]);
+  assert.deepEqual(choose([[7]], [0], [0, 1]), [[7]], 'by hand');
+  assert.deepEqual(choose([[]], [undefined], [0, 1]), [[]]);
+  assert.deepEqual(choose([[]], [1], [0, 1]), [[]], 'left unpinned');
 });

@@ -1,4 +1,4 @@
-// Which lane serves a channel, and on which cores a lane runs. Pure.
+// Which lane serves a channel, on which cores a lane runs, and where its memory lies. Pure.
 //
 // With NICs named, every channel of a NIC goes to the same lane, so that the lane can live on that
 // NIC's cores. Without, channels are spread evenly, sessions starting at different lanes.
@@ -31,4 +31,31 @@ export function cpusOfLanes(
     else for (const lane of lanes) lane.push(...cpus);
   }
   return lanes.map((cpus) => [...new Set(cpus)].sort((a, b) => a - b));
+}
+
+/** The node of each lane: that of the NICs which it serves, where all are known to share it. */
+export function nodesOfLanes(
+  nodeOf: ReadonlyMap<string, number>,
+  nics: readonly string[],
+  laneCount: number,
+): (number | undefined)[] {
+  return Array.from({ length: laneCount }, (_, lane) => {
+    const served = nics.filter((_nic, index) => index % laneCount === lane);
+    const [node, ...others] = new Set(served.map((nic) => nodeOf.get(nic)));
+    return others.length === 0 ? node : undefined;
+  });
+}
+
+/** Lanes whose cores nobody has named run on those of their node, as far as they are allowed. */
+export function withNodeCpus(
+  cpus: readonly (readonly number[])[],
+  nodes: readonly (number | undefined)[],
+  cpusOf: ReadonlyMap<number, readonly number[]>,
+  allowed: readonly number[],
+): (readonly number[])[] {
+  return cpus.map((named, lane) => {
+    const node = nodes[lane];
+    if (named.length > 0 || node === undefined) return named;
+    return (cpusOf.get(node) ?? []).filter((cpu) => allowed.includes(cpu));
+  });
 }

@@ -12,6 +12,7 @@ import {
 import {
   CHUNK_BYTES,
   CHUNK_FIRST_PAIR,
+  CHUNK_LEFT,
   CHUNK_PAIR_COUNT,
   CHUNK_REMOTE_INDEX,
   CHUNK_SKIP,
@@ -134,13 +135,16 @@ export function writeRequest(
     memory.uint32[word + REMOTE_LOCAL_DEVICE] = plan.localDevices[index] ?? 0;
   }
   writePairs(memory.float64, (arenaAt + places.pairsAt) / 8, plan.pairs);
+  let left = plan.totalBytes;
   for (const [index, chunk] of plan.chunks.entries()) {
     const word = (arenaAt + places.chunksAt) / 4 + index * ENTRY_WORDS;
     memory.uint32[word + CHUNK_FIRST_PAIR] = chunk.firstPair;
     memory.uint32[word + CHUNK_PAIR_COUNT] = chunk.pairCount;
     memory.uint32[word + CHUNK_BYTES] = chunk.bytes;
     memory.uint32[word + CHUNK_REMOTE_INDEX] = chunk.remoteIndex;
+    memory.float64[word / 2 + CHUNK_LEFT] = left;
     memory.float64[word / 2 + CHUNK_SKIP] = chunk.skipBytes;
+    left -= chunk.bytes;
   }
   return places;
 }

@@ -6,8 +6,15 @@ import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import { launchUrl } from '../../base/launch.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
+import { limitSpareTables } from '../../ffi/libc/message.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
-import { type FixedMemory, type MemorySource, mappedMemory } from '../../os/fixed-memory.js';
+import type { Pauses } from '../../os/collector-pauses.js';
+import {
+  type FixedMemory,
+  type MemorySource,
+  mappedMemory,
+  placeFixedMemory,
+} from '../../os/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../../os/readiness.js';
 import {
   peekRecord,
@@ -26,6 +33,10 @@ import {
   ENGINE_MAIN_SLEEPS,
   LANE_DRAINED,
   LANE_LAST_CPU,
+  LANE_LONGEST_PAUSE_US,
+  LANE_MEMORY_NODE,
+  LANE_PAUSED_US,
+  LANE_PAUSES,
   LANE_SLEEP_COUNT,
   LANE_SLEEPS,
   LANE_STOP,
@@ -35,7 +46,7 @@ import {
   sharedOffsets,
 } from './lane/layout.js';
 import { COMMAND_SUBMIT } from './lane/messages.js';
-import type { SendBy } from './port/stream-port.js';
+import type { SendBySetting } from './port/stream-port.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 
 /** A few looks take less than the yield; a thread that polls now and then does not reach it. */
@@ -43,18 +54,21 @@ const LOOKS_BEFORE_YIELD = 16;
 
 export interface LaneSetOptions {
   readonly shape: SharedShape;
-  readonly sessionCount: number;
   readonly progress: 'lanes' | 'caller';
   readonly spinUs: number;
   /** CPUs per lane; an empty list leaves the lane unpinned. */
   readonly cpus: readonly (readonly number[])[];
+  /** NUMA node per lane; undefined leaves its memory to the kernel. */
+  readonly nodes: readonly (number | undefined)[];
   readonly controlFd: number;
-  readonly sendBy: SendBy;
+  readonly sendBy: SendBySetting;
   readonly staging: StagingChoice;
   readonly stallUs: number;
   readonly receiveBytes: number;
   /** No limit without: a simulation has no kernel. */
   readonly sendBytes?: number;
+  /** Tables of closed connections that a thread keeps. */
+  readonly spareTables: number;
   /** Only without threads: where ports and time come from. */
   readonly inline?: InlineLaneOptions;
   /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
@@ -84,15 +98,25 @@ interface LaneHandle {
   isDead: boolean;
 }
 
+/** What a lane has done since it was started. */
 export interface LaneStats {
+  /** How often it looked for work. */
   readonly turns: number;
+  /** How often it found none and slept. */
   readonly sleeps: number;
   /** CPU on which it was seen last. */
   readonly cpu: number;
   /** Bytes that came and were thrown away: of refused writes, and of reads given up meanwhile. */
   readonly drainedBytes: number;
+  /**
+   * Of the collector of memory, in its thread; those at the end of a burst may lack until the next.
+   * undefined where callers drive.
+   */
+  readonly pauses: Pauses | undefined;
   /** CPUs to which it was pinned; empty when it was not. */
   readonly pinnedTo: readonly number[];
+  /** NUMA node on which its memory lies; undefined where that is left to the kernel. */
+  readonly memoryNode: number | undefined;
 }
 
 export class LaneSet {
@@ -109,12 +133,14 @@ export class LaneSet {
 
   constructor(options: LaneSetOptions) {
     this.#options = options;
+    limitSpareTables(options.spareTables);
     this.offsets = sharedOffsets(options.shape);
     const memory = options.memory ?? mappedMemory;
     this.shared = memory.create(this.offsets.totalBytes, { isReserveOnly: true });
     for (let index = 0; index < options.shape.laneCount; index++) {
       const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
       const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
+      this.#place(index, controlAt);
       const rings = laneRings(this.shared, controlAt);
       this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
     }
@@ -123,14 +149,20 @@ export class LaneSet {
     if (!isCallerDriven) this.#wakePipe = new WakePipe(() => options.onWake());
   }
 
+  // Before anybody touches its rings.
+  #place(laneIndex: LaneIndex, controlAt: number): void {
+    const node = this.#options.nodes[laneIndex];
+    if (node === undefined) return;
+    placeFixedMemory(this.shared, controlAt, this.offsets.laneBytes, node);
+  }
+
   #inlineLane(laneIndex: LaneIndex): InlineLane {
-    const { shape, sessionCount, sendBy, stallUs, inline, memory } = this.#options;
+    const { shape, sendBy, stallUs, inline, memory } = this.#options;
     const { receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
       shared: this.shared,
       shape,
       laneIndex,
-      sessionCount,
       ackDelayTurns: 1,
       sendBy,
       staging: { provider: staging.openProvider(), stagingBytes: staging.stagingBytes },
@@ -160,26 +192,27 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: LaneIndex): Promise<void> {
-    const { shape, sessionCount, spinUs, cpus, controlFd, sendBy } = this.#options;
-    const { stallUs, receiveBytes, sendBytes } = this.#options;
+    const { shape, spinUs, cpus, nodes, controlFd, sendBy } = this.#options;
+    const { stallUs, receiveBytes, sendBytes, spareTables } = this.#options;
     const { stagingBytes, gpuModule } = this.#options.staging;
     const workerData: LaneWorkerData = {
       sharedAddr: this.shared.addr,
       sharedBytes: this.shared.bytes,
       shape,
       laneIndex,
-      sessionCount,
       doorbellFd: lane.doorbellFd,
       controlFd: laneIndex === 0 ? controlFd : -1,
       wakeFd: this.#wakePipe?.writeFd ?? -1,
       spinUs,
       cpus: cpus[laneIndex] ?? [],
+      node: nodes[laneIndex],
       sendBy,
       stagingBytes,
       gpuModule,
       stallUs,
       receiveBytes,
       sendBytes,
+      spareTables,
     };
     const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js'), {
       workerData,
@@ -301,7 +334,16 @@ export class LaneSet {
       sleeps: read(lane, LANE_SLEEP_COUNT),
       cpu: read(lane, LANE_LAST_CPU),
       drainedBytes: read(lane, LANE_DRAINED),
+      pauses:
+        lane.worker === undefined
+          ? undefined
+          : {
+              count: read(lane, LANE_PAUSES),
+              totalUs: read(lane, LANE_PAUSED_US),
+              longestUs: read(lane, LANE_LONGEST_PAUSE_US),
+            },
       pinnedTo: this.#options.cpus[index] ?? [],
+      memoryNode: nodeFrom(read(lane, LANE_MEMORY_NODE)),
     }));
   }
 
@@ -329,9 +371,15 @@ export class LaneSet {
     );
     onStopped();
     for (const lane of this.inline) lane.close();
+    // A connect that fails behind the end finds nobody to tell.
+    for (const lane of this.#lanes) lane.isDead = true;
     this.#wakePipe?.close();
     (this.#options.memory ?? mappedMemory).destroy(this.shared);
   }
+}
+
+function nodeFrom(word: number): number | undefined {
+  return word === 0 ? undefined : word - 1;
 }
 
 // A thread inherits the flags of the process, but --input-type is about the main module alone and

@@ -24,6 +24,8 @@ export function outcomeOf(
   }
   const damaged = table.damaged(slot);
   const isLate = failure === FAIL_CANCELLED && isWhole(table, posted, hasNotice, channels);
+  // Of a session that is lost, nobody has confirmed that nothing lands any more.
+  const isUnfenced = failure === FAIL_CHANNEL || (failure === FAIL_CANCELLED && !isLate);
   return {
     failure: isLate ? 0 : failure,
     channels,
@@ -31,7 +33,7 @@ export function outcomeOf(
     retries: table.retries(slot),
     damaged: damaged.count,
     damagedWhere: damaged.count === 0 ? '' : placeOf(damaged.channel, nics),
-    sessionError: failure === FAIL_CHANNEL ? session.error : undefined,
+    sessionError: isUnfenced ? session.error : undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 // Entries of transfers in shared memory: handed out, filled, reused when no lane looks any more.
 
-import { assert } from '../../base/assert.js';
+import { assert, at } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
 import type { ChannelIndex, Generation, SessionIndex, TransferSlot } from '../../base/quantity.js';
 import { CHANNELS_MAX } from '../../base/shared-layout.js';
@@ -14,10 +14,12 @@ import {
   TRANSFER_CHUNK_COUNT,
   TRANSFER_CHUNKS_AT,
   TRANSFER_CLAIM,
+  TRANSFER_COPIED,
   TRANSFER_COPY_IN_US,
   TRANSFER_COPY_OUT_US,
   TRANSFER_DAMAGED,
   TRANSFER_DAMAGED_ON,
+  TRANSFER_EVEN,
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_HOLDERS,
@@ -27,6 +29,7 @@ import {
   TRANSFER_NOTIFY_FRAMED,
   TRANSFER_OPERATION,
   TRANSFER_PAIRS_AT,
+  TRANSFER_PEER_COPY_US,
   TRANSFER_RECEIVE_US,
   TRANSFER_REMAINING,
   TRANSFER_REMOTES_AT,
@@ -54,6 +57,10 @@ export interface TransferEntry {
   readonly notifyAt: number;
   /** Lanes that will be told. */
   readonly holders: number;
+  /** Every channel of the session pulls, each over a NIC of its own. */
+  readonly isEven?: boolean;
+  /** The kernel copies the payload, at whichever end sends it. */
+  readonly isCopied?: boolean;
   /** GPU memory is at either end. */
   readonly isStaged?: boolean;
   /** Event that must have happened before the source is read. */
@@ -102,11 +109,13 @@ export class TransferTable {
     int32[word + TRANSFER_DAMAGED_ON] = 0;
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     int32[word + TRANSFER_NOTIFIED] = 0;
+    int32[word + TRANSFER_EVEN] = entry.isEven === true ? 1 : 0;
+    int32[word + TRANSFER_COPIED] = entry.isCopied === true ? 1 : 0;
     int32[word + TRANSFER_STAGED] = entry.isStaged === true ? 1 : 0;
     int32[word + TRANSFER_SOURCE_DEVICE] = (entry.source?.device ?? -1) + 1;
     float64[float + TRANSFER_SOURCE_EVENT] = entry.source?.handle ?? 0;
-    // Not fill: for four words the call costs more than the stores.
-    for (let at = TRANSFER_COPY_OUT_US; at <= TRANSFER_COPY_IN_US; at++) int32[word + at] = 0;
+    // Not fill: for five words the call costs more than the stores.
+    for (let at = TRANSFER_COPY_OUT_US; at <= TRANSFER_PEER_COPY_US; at++) int32[word + at] = 0;
     float64[float + TRANSFER_REMOTES_AT] = entry.remotesAt;
     float64[float + TRANSFER_PAIRS_AT] = entry.pairsAt;
     float64[float + TRANSFER_CHUNKS_AT] = entry.chunksAt;
@@ -143,7 +152,7 @@ export class TransferTable {
     throw new TcpxError(
       'ERR_USAGE_STATE',
       `post: ${this.#count - SIGNAL_ENTRIES} transfers are in flight, ` +
-        'memory.transfersMax allows no more',
+        'memory.transfersMax allows no more: await some first, or put many blocks into one',
     );
   }
 
@@ -180,6 +189,10 @@ export class TransferTable {
 
   retries(slot: TransferSlot): number {
     return Atomics.load(this.#memory.int32, this.#word(slot, TRANSFER_RETRIES));
+  }
+
+  operation(slot: TransferSlot): number {
+    return at(this.#memory.int32, this.#word(slot, TRANSFER_OPERATION));
   }
 
   generation(slot: TransferSlot): Generation {
@@ -235,6 +248,7 @@ export class TransferTable {
       sendUs: read(TRANSFER_SEND_US),
       receiveUs: read(TRANSFER_RECEIVE_US),
       copyInUs: read(TRANSFER_COPY_IN_US),
+      peerCopyUs: read(TRANSFER_PEER_COPY_US),
     };
   }
 

@@ -9,7 +9,9 @@ import {
   ZERO_COPY_SENDS,
 } from './port/stream-port.js';
 
+/** What sends by reference came to on one channel. */
 export interface ZeroCopyStats {
+  /** Number of the channel within its session, from 0. */
   readonly channel: number;
   /** Calls that the kernel took by reference; reports of MSG_ZEROCOPY may still be under way. */
   readonly sends: number;

@@ -18,13 +18,21 @@ import {
   COUNTER_WINDOW_BYTES,
 } from './host-layout.js';
 
+/** What one direction of a plugin's channel has counted since it was made. */
 export interface ChannelCounters {
+  /** Chunks handed to the plugin. */
   readonly posted: number;
+  /** Of them: those that the plugin has called done. */
   readonly done: number;
+  /** Receives: those copied to their place. */
   readonly unpacked: number;
+  /** Receives: those given back to the plugin. */
   readonly consumed: number;
+  /** The most that were in flight at once. */
   readonly highWater: number;
+  /** Bytes of all that are done. */
   readonly bytes: number;
+  /** Receives: pieces that the NIC delivered them in. */
   readonly fragments: number;
   /** Sends that were copied into the ring; the others went from their region. */
   readonly ringChunks: number;
@@ -38,11 +46,17 @@ export interface ChannelCounters {
   readonly head: HeadChunk | undefined;
 }
 
+/** The chunk that a channel waits for. */
 export interface HeadChunk {
+  /** Number of its transfer. */
   readonly transfer: number;
+  /** Number of the chunk in it, from 0. */
   readonly chunkIndex: number;
+  /** Tag that both ends know it by. */
   readonly tag: number;
+  /** First byte in its region. */
   readonly offset: number;
+  /** Length. */
   readonly bytes: number;
 }
 

@@ -1,17 +1,17 @@
 // Commands to a plugin host, in order. What does not fit into the ring now waits here.
 
 import { RECORD_CHUNK } from './host-layout.js';
-import { publishRecords, putText, reserveRecord, type SharedLink } from './shared-link.js';
+import { type HostLink, publishRecords, putText, reserveRecord } from './host-link.js';
 
 const RETRY_MS = 1;
 
 export class CommandQueue {
-  readonly #link: SharedLink;
+  readonly #link: HostLink;
   readonly #backlog: (string | Float64Array)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(link: SharedLink) {
+  constructor(link: HostLink) {
     this.#link = link;
   }
 

@@ -61,7 +61,18 @@ const PEER_END_MS = 1000;
 const GOODBYE_MS = 100;
 
 /** How long the session may still end for the loss of an epoch, which is then the cause. */
-export function sessionEndMs({ code, facts }: TcpxError): number {
-  if (code !== 'ERR_PEER_LOST') return 0;
-  return facts['isFenced'] === true ? GOODBYE_MS : PEER_END_MS;
+export function sessionEndMs(error: TcpxError): number {
+  if (error.code !== 'ERR_PEER_LOST') return 0;
+  return isFenced(error) ? GOODBYE_MS : PEER_END_MS;
+}
+
+/** Whether the peer has confirmed that nothing of the epoch lands there any more. */
+export function isFenced({ facts }: TcpxError): boolean {
+  return facts['isFenced'] === true;
+}
+
+/** Why a session ends whose peer never says that it is fenced. */
+export function unfencedError(peer: string, error: TcpxError): TcpxError {
+  const text = `${peer} does not confirm that nothing lands any more after: ${error.message}`;
+  return new TcpxError('ERR_PEER_TIMEOUT', text, { cause: error });
 }

@@ -19,15 +19,16 @@ export interface EpochsParts {
   openSet(epoch: Epoch): Promise<ChannelSet>;
   /** The client's: a connection of this epoch that has proved itself. Absent at the server. */
   readonly connect: ((epoch: Epoch) => Promise<OpenMatch>) | undefined;
-  /** The server's: asks the client for the next epoch. */
-  askAgain(): void;
+  /** The server's: asks the client for the epoch after this one, which is down. */
+  askAgain(epoch: Epoch): void;
   /** A frame about a transfer. */
   onFrame(frame: MatchFrame): void;
   /**
    * The epoch is over. `fenced` resolves when nothing of it lands at this end any more, with the
-   * error of the end and what both ends know of it.
+   * error of the end and what both ends know of it. Returns whether something may still land at
+   * the peer: then its word is waited for longer.
    */
-  onDown(fenced: Promise<TcpxError>): void;
+  onDown(fenced: Promise<TcpxError>): boolean;
   /** The peer broke a rule: that costs it the session. */
   onViolation(error: TcpxError): void;
   after(delayMs: number, act: () => void): () => void;

@@ -10,18 +10,12 @@
 //          ◀──────────────────────── JOINED
 //
 // A failure takes the whole epoch down on both ends (DOWN). Each says FENCED when none of its bytes
-// land there any more, and waits for the other to say so.
+// land there any more, and waits for the other to say so, or to set up a later epoch.
 
 import { assert } from '../../base/assert.js';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { Epoch } from '../../base/quantity.js';
-import {
-  decodeReason,
-  encodeMatch,
-  encodeReason,
-  type MatchFrame,
-  MatchKind,
-} from '../../wire/match-frame.js';
+import { decodeReason, encodeMatch, type MatchFrame, MatchKind } from '../../wire/match-frame.js';
 import {
   decodeMatchHello,
   encodeMatchHello,
@@ -30,7 +24,7 @@ import {
 } from '../../wire/match-hello.js';
 import type { ChannelSet } from './channel-set.js';
 import { describeDown, differs, type Pending, pending, withNews } from './epoch-end.js';
-import { EpochFences } from './epoch-fence.js';
+import { EpochFences, type PeerFence } from './epoch-fence.js';
 import type { EpochsParts } from './epochs-parts.js';
 import type { MatchConnection, OpenMatch } from './match-connection.js';
 
@@ -40,14 +34,16 @@ export type EpochState = 'down' | 'opening' | 'joining' | 'ready' | 'closed';
 /** When the peer closes, the session says why, a little later. */
 const END_MS = 1000;
 
-/** Of an end: this one tells the peer, the peer has told it, or there is nobody to wait for. */
-type DownBy = 'this end' | 'peer' | 'nobody';
+/** Of an end: this one tells the peer, the peer has told it, or the session is over. */
+type DownBy = 'this end' | 'peer' | 'session';
 
 export class Epochs {
   readonly #parts: EpochsParts;
   readonly #fences: EpochFences;
   #state: EpochState = 'down';
   #epoch = 0;
+  /** The last one that went down: what a peer is asked to follow. */
+  #downEpoch = 0;
   #set: ChannelSet | undefined;
   #stream: MatchConnection | undefined;
   #ready: Pending | undefined;
@@ -121,14 +117,18 @@ export class Epochs {
     if (this.#ready === undefined) {
       this.#ready = pending();
       this.#limitSetUp(this.#ready);
-      if (this.#parts.connect === undefined) this.#parts.askAgain();
+      if (this.#parts.connect === undefined) this.#parts.askAgain(this.#downEpoch);
       else void this.#setUpAsClient(this.#parts.connect);
     }
     await this.#ready.promise;
   }
 
-  /** The client: its peer wants to send. */
-  onAgain(): void {
+  /** The client: its peer wants a later epoch than this one, which is down there. */
+  onAgain(epoch: Epoch): void {
+    if (epoch > 0 && epoch === this.#epoch) {
+      const error = new TcpxError('ERR_PEER_LOST', `${this.#parts.peer} has lost its channels`);
+      this.takeDown(error, 'peer');
+    }
     if (this.#state === 'down') void this.ready().catch(() => undefined);
   }
 
@@ -138,9 +138,10 @@ export class Epochs {
     if (connect !== undefined || epoch <= this.#epoch || this.#state === 'closed') {
       throw new TcpxError('ERR_WIRE_STATE', `${peer}: match epoch ${epoch} is not due`);
     }
-    this.#epoch = epoch;
     const error = new TcpxError('ERR_PEER_LOST', `${peer} sets its channels up again`);
-    this.takeDown(error, 'nobody');
+    this.takeDown(error, 'peer');
+    this.#epoch = epoch;
+    this.#fences.onLaterEpoch();
     await this.#teardown;
     if (this.#epoch !== epoch) throw superseded(peer);
   }
@@ -164,24 +165,37 @@ export class Epochs {
     const set = this.#set;
     const stream = this.#stream;
     this.#state = 'down';
+    this.#downEpoch = this.#epoch;
     this.#set = undefined;
     this.#stream = undefined;
-    const fence = stream === undefined ? undefined : this.#tellDown(stream, error, by);
+    const fence = this.#fences.begin(stream);
+    const canSay = by === 'peer' || (by === 'this end' && this.#fences.tellDown(stream, error));
     // Where both ends take it down at once, each still hears why the other did.
     const known = by === 'this end' ? error.message : (set?.describeAll() ?? '');
     const hangMs = this.#parts.values['tcpx.hangMs'];
+    let isExposed = false;
     this.#teardown = Promise.resolve(set?.close(hangMs)).catch(() => undefined);
     const fenced = this.#teardown.then(async () => {
       const deaths = set?.describeDeaths() ?? '';
       // A peer that saw our sockets close is told why.
       if (stream !== undefined) this.#fences.say(stream, withNews(known, deaths));
-      return describeDown(error, deaths, await fence);
+      const heard = await fence.hear(canSay && stream?.isOpen === true);
+      if (by === 'this end') this.#logDown(describeDown(error, deaths, heard));
+      const isSought = heard === undefined && isExposed && by !== 'session';
+      return describeDown(error, deaths, isSought ? await this.#seek(fence) : heard);
     });
-    // Whoever had a deadline has been told by then, and not what the peer knows.
-    if (by === 'this end') void fenced.then((told) => this.#logDown(told));
     if (stream !== undefined) this.#fences.closeLater(stream);
     this.#settleReady(error);
-    this.#parts.onDown(fenced);
+    isExposed = this.#parts.onDown(fenced);
+  }
+
+  // Who sets up a later epoch has taken the one before down.
+  #seek(fence: PeerFence): Promise<string | undefined> {
+    const { values, connect } = this.#parts;
+    return fence.seek(values['session.reconnectMs'] + values['tcpx.hangMs'], () => {
+      if (connect === undefined && this.#state === 'down') this.#parts.askAgain(this.#downEpoch);
+      else if (connect !== undefined) this.onAgain(0);
+    });
   }
 
   #logDown({ code, message }: TcpxError): void {
@@ -192,27 +206,11 @@ export class Epochs {
   /** For good; what is in flight fails with the reason. */
   async close(reason?: TcpxError): Promise<void> {
     const error = reason ?? closedError(this.#parts.peer);
-    const stream = this.#stream;
-    this.takeDown(error, 'nobody');
+    this.takeDown(error, 'session');
     this.#settleReady(error);
     this.#state = 'closed';
     await this.#teardown;
-    if (stream !== undefined) this.#fences.closeNow(stream);
-  }
-
-  /** What the peer says when it is fenced too; undefined where nobody waits for it. */
-  #tellDown(stream: MatchConnection, { code, message }: TcpxError, by: DownBy) {
-    if (by === 'nobody' || !stream.isOpen) return undefined;
-    const fence = this.#fences.wait(stream);
-    if (by === 'peer') return fence;
-    try {
-      const body = encodeReason({ code, reason: message });
-      stream.send(encodeMatch({ kind: MatchKind.Down }, body));
-    } catch {
-      // A peer that takes no frames confirms nothing either.
-      return undefined;
-    }
-    return fence;
+    this.#fences.closeAll();
   }
 
   async #setUpAsClient(connect: (epoch: Epoch) => Promise<OpenMatch>): Promise<void> {
@@ -221,6 +219,7 @@ export class Epochs {
     await this.#setUp(epoch, async () => {
       await this.#open(epoch);
       const open = await connect(epoch);
+      if (epoch === this.#epoch) this.#fences.onLaterEpoch();
       const stream = this.#openStream(epoch, open);
       if (epoch !== this.#epoch || this.#state !== 'joining') {
         stream.close();

@@ -73,3 +73,8 @@ export class Flight {
     return landed;
   }
 }
+
+/** Its bytes land at the peer, in memory that this end has a say in. */
+export function isOwnWrite({ kind }: Flight): boolean {
+  return kind.role === 'send' && kind.operation === 'write';
+}

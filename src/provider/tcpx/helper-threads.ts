@@ -5,8 +5,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { bindingCpus, parseBindings } from '../../base/core-bindings.js';
 import { parseCpuList } from '../../base/cpu-set.js';
 
+/** A thread that the plugin has started. */
 export interface HelperThread {
+  /** Its number at the kernel. */
   readonly tid: number;
+  /** Its name there. */
   readonly name: string;
   /** Cores that it may run on, as the kernel writes them: `8-21,112-125`. */
   readonly cpus: string;
@@ -14,18 +17,24 @@ export interface HelperThread {
 
 /** Texts of NCCL_GPUDIRECTTCPX_TX_BINDINGS and _RX_BINDINGS; empty where they are not set. */
 export interface BindingTexts {
+  /** For threads that send. */
   readonly tx: string;
+  /** For threads that receive. */
   readonly rx: string;
 }
 
+/** On which cores the helper threads of a plugin process run, and whether they should. */
 export interface ThreadPlacement {
   /**
    * `bound`: every helper thread stays on cores of a binding. `differs`: one does not. `none`: no
    * bindings for these NICs. `unseen`: no helper thread yet.
    */
   readonly verdict: 'bound' | 'differs' | 'none' | 'unseen';
+  /** Interfaces of the process. */
   readonly nics: readonly string[];
+  /** The bindings that it was started with. */
   readonly bindings: BindingTexts;
+  /** The threads that have been seen. */
   readonly threads: readonly HelperThread[];
   /** What differs; empty where nothing does. */
   readonly reason: string;

@@ -12,6 +12,8 @@ export interface HostEnvironmentFacts {
   readonly threads: number;
   readonly steeringWaitUs: number;
   readonly ctrlInterface: string;
+  /** `off` takes it from the plugin; empty leaves what was inherited. */
+  readonly unixPrefix: string;
   /** Cores of send threads, in the plugin's own grammar; empty leaves what was inherited. */
   readonly txBindings: string;
   readonly pluginPath: string;
@@ -59,5 +61,10 @@ export function hostVariables(facts: HostEnvironmentFacts, inherited: Variables)
   if (facts.isSameHostAllowed) {
     variables[SAME_HOST_VARIABLE] = isSameHostSwitched(true, inherited) ? '1' : '0';
   }
-  return { ...inherited, ...variables };
+  return { ...inherited, ...variables, ...unixPrefixVariable(facts.unixPrefix) };
+}
+
+function unixPrefixVariable(prefix: string): Variables {
+  if (prefix === '') return {};
+  return { NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX: prefix === 'off' ? undefined : prefix };
 }

@@ -12,8 +12,8 @@ import {
   RECORD_TEXT,
   WORD_APP_SLEEPS,
 } from './host-layout.js';
+import { type HostLink, peekRecord, recordKind, releaseRecord, textAt } from './host-link.js';
 import type { HostEvent, HostFacts, HostFailure, PageCount } from './host-message.js';
-import { peekRecord, recordKind, releaseRecord, type SharedLink, textAt } from './shared-link.js';
 
 export interface FinishedPart {
   readonly channel: ChannelSlot;
@@ -44,7 +44,7 @@ interface Waiter {
 
 export class HostEvents {
   readonly started: Promise<HostFacts>;
-  readonly #link: SharedLink;
+  readonly #link: HostLink;
   readonly #listener: HostListener;
   readonly #waiters = new Map<number, Waiter>();
   /** Of the plugin's helper threads, as the host saw them last. */
@@ -58,7 +58,7 @@ export class HostEvents {
   #resolveStarted: (facts: HostFacts) => void = () => undefined;
   #rejectStarted: (error: TcpxError) => void = () => undefined;
 
-  constructor(link: SharedLink, listener: HostListener) {
+  constructor(link: HostLink, listener: HostListener) {
     this.#link = link;
     this.#listener = listener;
     this.started = new Promise((resolve, reject) => {

@@ -13,7 +13,11 @@ export interface HostRegion extends Mapping {
   unmap(): void;
 }
 
-export type RegionWay = SharedRegion['way'] | 'staged';
+/**
+ * How a plugin reaches a region: a file that both map, CUDA IPC, descriptors of the virtual memory
+ * calls, a pool, or copies through memory of the plugin process.
+ */
+export type RegionWay = 'shared' | 'ipc' | 'vmm' | 'pool' | 'staged';
 
 /** How an application hands memory to its plugin hosts; the names stand in receipts. */
 export type SharedRegion =

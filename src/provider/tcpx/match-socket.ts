@@ -4,7 +4,7 @@
 
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import { afterMs } from '../../base/clock.js';
-import { errnoName } from '../../ffi/libc/errno.js';
+import { EPIPE, errnoName } from '../../ffi/libc/errno.js';
 import { receiveInto, sendVector, setIov } from '../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../ffi/libc/message.js';
 import { createFixedMemory, destroyFixedMemory, type FixedMemory } from '../../os/fixed-memory.js';
@@ -21,6 +21,7 @@ export interface MatchSocketEvents {
 
 /** A simulation has its own. Calls that fail return a negative errno. */
 export interface MatchSocket {
+  /** Negative once it is closed, though its end may not have been told yet. */
   readonly fd: number;
   /** What one call receives at most; one that got less has emptied the socket. */
   readonly receiveBytesMax: number;
@@ -38,7 +39,7 @@ export interface MatchSocket {
 export type OpenMatchSocket = (events: MatchSocketEvents) => MatchSocket;
 
 export class WatchedSocket implements MatchSocket {
-  readonly fd: number;
+  readonly #fd: number;
   readonly receiveBytesMax = BUFFER_BYTES;
   readonly #socket: Socket;
   readonly #input: FixedMemory;
@@ -46,7 +47,7 @@ export class WatchedSocket implements MatchSocket {
   readonly #iov: IovTable;
 
   constructor(fd: number, silentMs: number, events: MatchSocketEvents) {
-    this.fd = fd;
+    this.#fd = fd;
     keepAlive(fd, silentMs);
     this.#input = createFixedMemory(BUFFER_BYTES);
     this.#output = createFixedMemory(BUFFER_BYTES);
@@ -54,15 +55,24 @@ export class WatchedSocket implements MatchSocket {
     this.#socket = watch(fd, events);
   }
 
+  /** Node closes a socket before it tells so: by then the number may be another file's. */
+  get fd(): number {
+    return this.#socket.destroyed ? -1 : this.#fd;
+  }
+
   send(bytes: Uint8Array): number {
+    const { fd } = this;
+    if (fd < 0) return -EPIPE;
     const piece = bytes.subarray(0, BUFFER_BYTES);
     this.#output.uint8.set(piece);
     setIov(this.#iov, 0, this.#output.addr, piece.length);
-    return sendVector(this.fd, this.#iov, 0, 1, 0);
+    return sendVector(fd, this.#iov, 0, 1, 0);
   }
 
   receive(): Uint8Array | number {
-    const received = receiveInto(this.fd, this.#input.addr, BUFFER_BYTES);
+    const { fd } = this;
+    if (fd < 0) return 0;
+    const received = receiveInto(fd, this.#input.addr, BUFFER_BYTES);
     return received > 0 ? this.#input.uint8.slice(0, received) : received;
   }
 

@@ -2,7 +2,10 @@
 // and bounds for peers that send garbage or take nothing.
 
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { withCode } from '../../../test/support/expect-error.js';
 import { openLoopbackPair } from '../../../test/support/loopback-pair.js';
 import { until } from '../../../test/support/until.js';
 import { sleepMs } from '../../base/clock.js';
@@ -11,21 +14,26 @@ import { closeFd } from '../../ffi/libc/file-descriptor.js';
 import { getSocketNumber, IPPROTO_TCP, TCP_NODELAY } from '../../ffi/libc/socket.js';
 import { encodeMatch, MatchKind } from '../../wire/match-frame.js';
 import { FrameAssembly } from './frame-assembly.js';
-import { WatchedSocket } from './match-socket.js';
-import { MatchStream, WAITING_BYTES_MAX } from './match-stream.js';
+import type { MatchHandler } from './match-connection.js';
+import { type MatchSocketEvents, WatchedSocket } from './match-socket.js';
+import { MatchStream, type StreamWatch } from './match-stream.js';
+
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 interface Seen {
   readonly frames: { kind: number; transfer: number; bytes: number }[];
   readonly ends: TcpxError[];
 }
 
-function open(fd: number): Seen & { stream: MatchStream } {
+function open(fd: number, watcher?: StreamWatch): Seen & { stream: MatchStream } {
   const frames: Seen['frames'] = [];
   const ends: TcpxError[] = [];
-  const stream = new MatchStream((events) => new WatchedSocket(fd, 10_000, events), {
+  const handler: MatchHandler = {
     onFrame: ({ kind, transfer, body }) => frames.push({ kind, transfer, bytes: body.length }),
     onEnd: (error) => ends.push(error),
-  });
+  };
+  const socket = (events: MatchSocketEvents) => new WatchedSocket(fd, 10_000, events);
+  const stream = new MatchStream(socket, handler, WAITING_BYTES_MAX, watcher);
   return { stream, frames, ends };
 }
 
@@ -48,6 +56,29 @@ test('match stream: frames come in order, by the event loop or a poll, each once
   await until('the end', 5000, () => other.ends.length === 1);
   assert.equal(other.ends[0]?.code, 'ERR_PEER_LOST');
   assert.equal(one.ends.length, 0, 'whoever closes hears nothing');
+});
+
+// Node closes the descriptor in one phase of its event loop, and tells in a later one.
+test('match stream: a socket that Node has closed is left alone until that is told', async () => {
+  let seenBetween = 0;
+  for (let round = 0; round < 20; round++) {
+    const pair = openLoopbackPair();
+    const watched: number[] = [];
+    const watcher = { add: (fd: number) => watched.push(fd), drop: () => undefined };
+    const { stream, ends } = open(pair.clientFd, watcher);
+    closeFd(pair.serverFd);
+    const place = `/proc/self/fd/${pair.clientFd}`;
+    while (ends.length === 0 && existsSync(place)) await setImmediate();
+    if (ends.length > 0) continue;
+    seenBetween++;
+    stream.watch();
+    assert.deepEqual(watched, []);
+    if (round % 2 === 0) stream.poll();
+    else stream.send(encodeMatch({ kind: MatchKind.Landed, transfer: 1 }));
+    assert.equal(ends.length, 1);
+    assert.match(ends[0]?.message ?? '', /^(the peer closed it|EPIPE)$/);
+  }
+  assert.ok(seenBetween > 0, 'no round came between closing and telling');
 });
 
 test('match stream: a thread that does not return to its event loop polls', () => {
@@ -91,7 +122,7 @@ test('match stream: a peer that takes nothing is given up before it fills the me
     () => {
       for (; sent < 100; sent++) stream.send(frame);
     },
-    (error: unknown) => error instanceof TcpxError && error.code === 'ERR_WIRE_LIMIT',
+    withCode('ERR_WIRE_LIMIT', /tcpx\.outboxBytes allows 67108864/),
   );
   assert.ok(sent * frame.length <= 2 * WAITING_BYTES_MAX);
   stream.close();

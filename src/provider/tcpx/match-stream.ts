@@ -3,7 +3,6 @@
 
 import { TcpxError } from '../../base/errors.js';
 import { EAGAIN } from '../../ffi/libc/errno.js';
-import { MATCH_BODY_BYTES_MAX } from '../../wire/match-frame.js';
 import { FrameAssembly } from './frame-assembly.js';
 import type { MatchConnection, MatchHandler } from './match-connection.js';
 import type { MatchSocket, OpenMatchSocket } from './match-socket.js';
@@ -15,14 +14,13 @@ export interface StreamWatch {
   drop(fd: number, handler: { onReady(): void }): void;
 }
 
-/** A peer that takes nothing must not fill our memory. */
-export const WAITING_BYTES_MAX = 4 * MATCH_BODY_BYTES_MAX;
 /** While something waits to be sent, and nobody polls. */
 const FLUSH_MS = 1;
 
 export class MatchStream implements MatchConnection {
   readonly #socket: MatchSocket;
   readonly #handler: MatchHandler;
+  readonly #waitingBytesMax: number;
   readonly #frames = new FrameAssembly();
   /** Frames that the kernel has not taken; of the first, so many bytes are gone. */
   readonly #waiting: Uint8Array[] = [];
@@ -34,9 +32,18 @@ export class MatchStream implements MatchConnection {
   readonly #watched = { onReady: () => this.poll() };
   #watchedFd = -1;
 
-  /** `watcher`: for a thread that polls and does not come back to Node. */
-  constructor(open: OpenMatchSocket, handler: MatchHandler, watcher?: StreamWatch) {
+  /**
+   * `waitingBytesMax`: of what a peer does not take. `watcher`: for a thread that polls and does
+   * not come back to Node.
+   */
+  constructor(
+    open: OpenMatchSocket,
+    handler: MatchHandler,
+    waitingBytesMax: number,
+    watcher?: StreamWatch,
+  ) {
     this.#handler = handler;
+    this.#waitingBytesMax = waitingBytesMax;
     this.#watcher = watcher;
     this.#socket = open({
       onBytes: (bytes) => {
@@ -64,8 +71,10 @@ export class MatchStream implements MatchConnection {
   /** From now on another thread looks at the socket too, until Node has read from it again. */
   watch(): void {
     if (this.#watchedFd >= 0 || this.#watcher === undefined || !this.#isOpen) return;
-    this.#watchedFd = this.fd;
-    this.#watcher.add(this.#watchedFd, this.#watched);
+    const { fd } = this;
+    if (fd < 0) return;
+    this.#watchedFd = fd;
+    this.#watcher.add(fd, this.#watched);
   }
 
   #unwatch(): void {
@@ -76,10 +85,11 @@ export class MatchStream implements MatchConnection {
 
   send(frame: Uint8Array): void {
     if (!this.#isOpen) return;
-    if (this.#waitingBytes + frame.length > WAITING_BYTES_MAX) {
+    if (this.#waitingBytes + frame.length > this.#waitingBytesMax) {
       throw new TcpxError(
         'ERR_WIRE_LIMIT',
-        `${this.#waitingBytes} bytes of match frames wait for the peer to take them`,
+        `${this.#waitingBytes} bytes of match frames wait for the peer to take them, ` +
+          `tcpx.outboxBytes allows ${this.#waitingBytesMax}`,
       );
     }
     this.#waiting.push(frame);

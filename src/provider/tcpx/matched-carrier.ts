@@ -20,13 +20,14 @@ import type { Carrier, DataOperation, Outcome, PostExtra, Posted } from '../cont
 import type { ChannelSet } from './channel-set.js';
 import { ChannelWeights } from './channel-weights.js';
 import { DescribedPlans } from './described-plan.js';
-import { sessionEndMs, toldOf } from './epoch-end.js';
+import { isFenced, sessionEndMs, toldOf, unfencedError } from './epoch-end.js';
 import { Epochs } from './epochs.js';
-import type { Flight } from './flight.js';
+import { type Flight, isOwnWrite } from './flight.js';
 import { FlightDeck } from './flight-deck.js';
 import type { MatchedCarrierParts } from './matched-host.js';
 import { MatchedRequest, type WeighedPlan } from './matched-request.js';
 import {
+  awaitSource,
   checkRefusable,
   confirmedSoFar,
   failed,
@@ -40,8 +41,6 @@ import { PeerFlights } from './peer-flights.js';
 
 /** A cancelled transfer may land by itself within this time; then its epoch is taken down. */
 const CANCEL_GRACE_MS = 200;
-/** Between two looks at the event of a source. */
-const SOURCE_LOOK_MS = 1;
 
 export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
   readonly capability = 'matched';
@@ -73,7 +72,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     this.epochs = new Epochs({
       ...parts,
       connect: host.connect,
-      askAgain: () => host.askAgain(),
+      askAgain: (epoch) => host.askAgain(epoch),
       after: (delayMs, act) => host.after(delayMs, act),
       openSet: (epoch) => this.#openSet(epoch),
       onFrame: (frame) => this.#onFrame(frame),
@@ -85,6 +84,7 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
       chunkBytes: values['flow.chunkBytes'],
       patienceMs: values['tcpx.deadlineMs'],
       minRate: values['session.minRateBytes'],
+      chunksMax: values['tcpx.peerChunksMax'],
       takeRead: (transfer) => this.#own.get(transfer)?.takeRead(),
       onReadLanded: (transfer, flight) => this.#finish(this.#own.get(transfer), flight),
     });
@@ -142,20 +142,11 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     }
     this.epochs
       .ready()
-      .then(() => this.#awaitSource(own))
+      .then(() => awaitSource(own, this.#parts.host))
       .then(() => this.#startMapped(own))
       .catch((error: unknown) =>
         this.#fail(own, toldOf(toTcpxError(error, 'ERR_XFER_FAILED', 'post'))),
       );
-  }
-
-  // Looked at from the event loop: a transfer whose event never happens can be cancelled.
-  async #awaitSource(own: OwnPost): Promise<void> {
-    const { source } = own.extra;
-    const { host } = this.#parts;
-    while (source !== undefined && !own.isOver && !host.hasHappened(source)) {
-      await new Promise<void>((resolve) => host.after(SOURCE_LOOK_MS, resolve));
-    }
   }
 
   #startMapped(own: OwnPost): void {
@@ -360,23 +351,29 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     return this.deck.find(operation === 'write' ? 'send' : 'receive', transfer, operation);
   }
 
-  #onDown(fenced: Promise<TcpxError>): void {
+  #onDown(fenced: Promise<TcpxError>): boolean {
     const flights = this.deck.reset();
     this.#peers.reset();
     this.#described = new DescribedPlans();
     const failing = [...this.#own.values()];
     for (const own of failing) own.isFailing = true;
-    const { values, host } = this.#parts;
+    const { values, host, peer } = this.#parts;
     const isFallback = values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
+    const isExposed = flights.some(isOwnWrite);
     // Memory is free, and transfers have failed, when nothing of the epoch lands any more.
     void fenced.then((error) => {
       for (const { kind } of flights) host.leave(kind.entered);
+      if (this.#ending === undefined && isExposed && !isFenced(error)) {
+        host.closeSession(unfencedError(peer, error));
+        return;
+      }
       if (isFallback && this.#ending === undefined) this.#giveUp(error);
       const failAll = () => failing.forEach((own) => this.#fail(own, toldOf(error)));
       const delayMs = sessionEndMs(error);
       if (delayMs === 0) failAll();
       else host.after(delayMs, failAll);
     });
+    return isExposed;
   }
 
   #fail(own: OwnPost, error: TcpxError): void {

@@ -24,7 +24,7 @@ export interface MatchedHost {
   readonly regions: MatchedRegions;
   /** The client's: a match connection of this epoch. Absent at the server. */
   readonly connect: ((epoch: Epoch) => Promise<OpenMatch>) | undefined;
-  askAgain(): void;
+  askAgain(epoch: Epoch): void;
   closeSession(error: TcpxError): void;
   after(delayMs: number, act: () => void): () => void;
   /** An entry of the engine's table; throws where there is none. */

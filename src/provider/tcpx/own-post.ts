@@ -9,9 +9,12 @@ import type { Epochs } from './epochs.js';
 import type { Flight } from './flight.js';
 import { RECEIVE, SEND } from './host-layout.js';
 import { type Intake, unjudged } from './intake-watch.js';
-import type { MatchedCarrierParts } from './matched-host.js';
+import type { MatchedCarrierParts, MatchedHost } from './matched-host.js';
 import type { MatchedRequest } from './matched-request.js';
 import { pluginStanding } from './plugin-receipt.js';
+
+/** Between two looks at the event of a source. */
+const SOURCE_LOOK_MS = 1;
 
 export class OwnPost {
   readonly transfer: TransferNumber;
@@ -55,6 +58,17 @@ export class OwnPost {
     const read = this.asRead();
     this.derived = undefined;
     return read;
+  }
+}
+
+/** Looks from the event loop: a transfer whose event never happens can be cancelled. */
+export async function awaitSource(
+  own: OwnPost,
+  host: Pick<MatchedHost, 'hasHappened' | 'after'>,
+): Promise<void> {
+  const { source } = own.extra;
+  while (source !== undefined && !own.isOver && !host.hasHappened(source)) {
+    await new Promise<void>((resolve) => host.after(SOURCE_LOOK_MS, resolve));
   }
 }
 

@@ -17,7 +17,7 @@ import type { DataOperation } from '../contract.js';
 import { type BlockPlace, DISCARD } from './chunk-places.js';
 import { type DerivedPlan, type KeptPlan, KeptPlans } from './described-plan.js';
 import type { Epochs } from './epochs.js';
-import type { Flight } from './flight.js';
+import { type Flight, isOwnWrite } from './flight.js';
 import type { FlightDeck } from './flight-deck.js';
 import type { MatchedHost } from './matched-host.js';
 import type { MatchedRequest } from './matched-request.js';
@@ -31,6 +31,12 @@ export interface PeerFlightsParts {
   readonly patienceMs: number;
   /** Bytes a second. */
   readonly minRate: number;
+  /**
+   * Chunks of the peer's transfers under way, or blocks where there are more of them: each takes
+   * memory. Those of a WRITE that is refused come all the same, so that at twice as many a rule is
+   * broken.
+   */
+  readonly chunksMax: number;
   readonly deck: FlightDeck;
   readonly epochs: Pick<Epochs, 'send' | 'set' | 'takeDown'>;
   /** The own read of this number whose announcement is due, once; undefined where none is. */
@@ -44,11 +50,6 @@ export interface OwnRead {
 }
 
 const WANTED = { isRefused: false, isUnwanted: false };
-
-/** Chunks of a peer's transfers in flight, those of the last one not counted: each takes memory. */
-export const PEER_CHUNKS_MAX = 1_048_576;
-/** Chunks of a refused WRITE come all the same; a peer that goes on posting breaks a rule here. */
-const REFUSED_CHUNKS_MAX = 2 * PEER_CHUNKS_MAX;
 
 export class PeerFlights {
   readonly #parts: PeerFlightsParts;
@@ -85,9 +86,9 @@ export class PeerFlights {
   expectEnd(flight: Flight): void {
     assert(!this.#watched.has(flight), 'a flight has one clock');
     const { host, epochs, patienceMs, minRate } = this.#parts;
-    const { totalBytes, chunkCount } = flight.derived.plan;
+    const { totalBytes } = flight.derived.plan;
     this.#bytes += totalBytes;
-    this.#chunks += isOfPeer(flight) ? chunkCount : 0;
+    this.#chunks += isOfPeer(flight) ? costOf(flight.derived, flight.kind.lengths) : 0;
     const limitMs = Math.ceil(patienceMs + (this.#bytes / minRate) * 1000);
     const giveUp = (): void => {
       const { operation, transfer, role } = flight.kind;
@@ -104,12 +105,13 @@ export class PeerFlights {
     stopClock();
     this.#watched.delete(flight);
     this.#bytes -= flight.derived.plan.totalBytes;
-    this.#chunks -= isOfPeer(flight) ? flight.derived.plan.chunkCount : 0;
+    this.#chunks -= isOfPeer(flight) ? costOf(flight.derived, flight.kind.lengths) : 0;
   }
 
-  #assertRoom(code: 'ERR_WIRE_LIMIT' | 'ERR_PEER_REFUSED', most: number): void {
-    if (this.#chunks < most) return;
-    throw new TcpxError(code, `${this.#chunks} chunks in flight, at most ${most}`);
+  #assertRoom(code: 'ERR_WIRE_LIMIT' | 'ERR_PEER_REFUSED', kept: KeptPlan, most: number): void {
+    const chunks = this.#chunks + costOf(kept, kept.blocks.lengths);
+    if (chunks <= most) return;
+    throw new TcpxError(code, `${chunks} chunks in flight, tcpx.peerChunksMax allows ${most}`);
   }
 
   /** When it comes it is thrown away. */
@@ -152,9 +154,10 @@ export class PeerFlights {
     const { lengths } = kept.blocks;
     // Before a region is entered: whoever throws here leaves none.
     this.#parts.deck.checkDue(head, kept);
-    this.#assertRoom('ERR_WIRE_LIMIT', REFUSED_CHUNKS_MAX);
+    const { chunksMax } = this.#parts;
+    this.#assertRoom('ERR_WIRE_LIMIT', kept, 2 * chunksMax);
     try {
-      this.#assertRoom('ERR_PEER_REFUSED', PEER_CHUNKS_MAX);
+      this.#assertRoom('ERR_PEER_REFUSED', kept, chunksMax);
       const entered = this.#enter(kept, 'write');
       return { derived: kept, places: kept.places, lengths, entered, ...WANTED };
     } catch (error) {
@@ -192,7 +195,7 @@ export class PeerFlights {
     const { regions } = this.#parts.host;
     let entered: readonly number[] = [];
     try {
-      this.#assertRoom('ERR_PEER_REFUSED', PEER_CHUNKS_MAX);
+      this.#assertRoom('ERR_PEER_REFUSED', kept, this.#parts.chunksMax);
       entered = this.#enter(kept, 'read');
       regions.fillShadows(kept.places, kept.blocks.lengths);
     } catch (error) {
@@ -259,7 +262,12 @@ export class PeerFlights {
   }
 }
 
+/** Blocks that share a chunk have rows of their own on the way to the plugin. */
+function costOf({ plan }: DerivedPlan, lengths: Float64Array): number {
+  return Math.max(plan.chunkCount, lengths.length);
+}
+
 /** Not a WRITE of this end that was refused. */
-function isOfPeer({ kind }: Flight): boolean {
-  return kind.role === 'receive' || kind.operation === 'read';
+function isOfPeer(flight: Flight): boolean {
+  return !isOwnWrite(flight);
 }

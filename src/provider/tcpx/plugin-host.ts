@@ -34,11 +34,11 @@ import {
   WORD_CALL_CHANNEL,
   WORD_HEARTBEAT,
 } from './host-layout.js';
+import { HostLink } from './host-link.js';
 import { HostLog } from './host-log.js';
 import type { HostCommand, HostFacts, HostOptions, PageCount } from './host-message.js';
 import { hintFor } from './plugin-hints.js';
 import type { RegionShare } from './region-share.js';
-import { SharedLink } from './shared-link.js';
 
 export type CommandBody = HostCommand extends infer C
   ? C extends HostCommand
@@ -74,7 +74,7 @@ export class PluginHost {
   readonly name: string;
   readonly commands: CommandQueue;
   readonly #options: PluginHostOptions;
-  readonly #link = SharedLink.create();
+  readonly #link = HostLink.create();
   /** The child takes descriptors of GPU memory from the other end. */
   readonly #descriptorFd: number;
   readonly #wakePipe = new WakePipe(() => this.drain());

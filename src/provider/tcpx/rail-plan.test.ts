@@ -133,6 +133,7 @@ test('host environment: what the plugin must be told, over what the user has set
     threads: 1,
     steeringWaitUs: 50_000,
     ctrlInterface: 'eth0',
+    unixPrefix: '',
     txBindings: 'eth2:4-7',
     pluginPath: '',
     isSameHostAllowed: false,
@@ -150,6 +151,14 @@ test('host environment: what the plugin must be told, over what the user has set
   assert.equal(variables['NCCL_GPUDIRECTTCPX_TX_BINDINGS'], 'eth2:4-7');
   assert.equal(variables['NCCL_DEBUG'], 'INFO');
   assert.equal(variables['NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX'], '/run/tcpx');
+  const prefixes = ['off', '/run/other'].map((unixPrefix) => {
+    const { NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX: prefix } = hostVariables(
+      { ...facts, unixPrefix },
+      inherited,
+    );
+    return prefix;
+  });
+  assert.deepEqual(prefixes, [undefined, '/run/other']);
   assert.equal(variables['TCPX_EMU_SAME_HOST'], undefined);
   const allowed = hostVariables({ ...facts, isSameHostAllowed: true }, inherited);
   assert.equal(allowed['TCPX_EMU_SAME_HOST'], '1');

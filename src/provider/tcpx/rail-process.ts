@@ -80,6 +80,7 @@ export function hostEnvironment(set: RailSetOptions, plan: RailGroup): Variables
     threads: values['tcpx.threads'],
     steeringWaitUs: values['tcpx.steeringWaitUs'],
     ctrlInterface: values['session.ctrlInterface'],
+    unixPrefix: values['tcpx.unixPrefix'],
     txBindings: values['lane.bindings'],
     pluginPath: values['plugin.path'],
     isSameHostAllowed,

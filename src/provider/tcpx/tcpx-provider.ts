@@ -1,12 +1,13 @@
 // The tcpx provider of an engine: an NCCL net plugin in processes of its own, the memory that they
 // have mapped, and a matched carrier for every session that both ends want one for.
 
+import { systemClock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { Log } from '../../base/log.js';
 import type { SettingValues } from '../../base/settings.js';
 import { clearPipe } from '../../ffi/libc/file-descriptor.js';
 import { waitReadable } from '../../ffi/libc/poll.js';
-import { yieldCpu } from '../../os/thread.js';
+import { SpinRest } from '../../os/spin-rest.js';
 import type { PluginIdentity } from '../../wire/match-hello.js';
 import type { SourceEvent } from '../contract.js';
 import { ChannelSet } from './channel-set.js';
@@ -48,7 +49,7 @@ const LOOKS_PER_CALL = 16;
 /** The same where another thread looks at the sockets: a net for a word that was lost. */
 const LOOKS_PER_NET = 65_536;
 /** Spinning ends after this time; then the thread sleeps until a process or a peer writes. */
-const SPIN_MS = 0.1;
+const SPIN_US = 100;
 const SLEEP_MS = 10;
 
 export class TcpxProvider implements MatchedProvider {
@@ -58,6 +59,7 @@ export class TcpxProvider implements MatchedProvider {
   /** What the NICs of this end take in. */
   readonly intake: IntakeWatch;
   readonly #options: TcpxProviderOptions;
+  readonly #rest = new SpinRest();
   readonly #devices = new DeviceSharer();
   readonly #streams = new Set<MatchStream>();
   #looks = 0;
@@ -139,7 +141,8 @@ export class TcpxProvider implements MatchedProvider {
         handler.onEnd(error);
       },
     };
-    const stream: MatchStream = new MatchStream(open, own, watcher);
+    const most = this.#options.values['tcpx.outboxBytes'];
+    const stream: MatchStream = new MatchStream(open, own, most, watcher);
     this.#streams.add(stream);
     return stream;
   }
@@ -181,10 +184,12 @@ export class TcpxProvider implements MatchedProvider {
 
   /** Blocks the thread until a process or a peer has said something, or the time is over. */
   wait(timeoutMs: number): void {
-    const untilMs = performance.now() + Math.min(timeoutMs, SPIN_MS);
-    while (performance.now() < untilMs) {
+    let nowUs = systemClock.nowUs();
+    const untilUs = nowUs + Math.min(timeoutMs * 1000, SPIN_US);
+    while (nowUs < untilUs && !this.#rest.isResting(nowUs)) {
       if (this.rails.drain() > 0) return;
-      yieldCpu();
+      this.#rest.yield();
+      nowUs = systemClock.nowUs();
     }
     this.#pollStreams();
     this.rails.checkBeats();

@@ -34,7 +34,7 @@ const HELLO_BODY: readonly BodyField[] = [
     bytes: 4,
     meaning:
       'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret, ' +
-      '32 wants checks; unknown ones are ignored',
+      '32 wants checks, 64 may share memory; unknown ones are ignored',
   },
   { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
   { name: 'nonce', bytes: 32, meaning: 'random, fresh per connection' },

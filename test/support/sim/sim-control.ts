@@ -59,6 +59,7 @@ export class SimControl implements PeerConnection {
   readonly peerHost: string;
   readonly where: string;
   readonly isLoopback = false;
+  readonly roundTripUs = undefined;
   readonly #rules: ControlRules;
   readonly #owner: ControlOwner;
   readonly #reader = new ControlReader();

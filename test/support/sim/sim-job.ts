@@ -2,7 +2,7 @@
 
 import type { LiveSession as Session } from '../../../src/engine/live-session.js';
 import type { TransferRequest } from '../../../src/engine/session.js';
-import type { Transfer } from '../../../src/engine/transfer.js';
+import { factsOf, type Transfer } from '../../../src/engine/transfer.js';
 import type { Region } from '../../../src/memory/region.js';
 import type { SimMemory } from './sim-memory.js';
 import type { SimNode } from './sim-node.js';
@@ -153,6 +153,13 @@ function failureOf(job: Job, code: string): Job['outcome'] | undefined {
   return isPlugin ? 'failed' : undefined;
 }
 
+/** A cancel is a fence: who is told of it may use the memory on both ends. */
+export function checkCancel(job: Job): void {
+  const { error, isReleased } = job.transfer;
+  if (error?.code !== 'ERR_XFER_CANCELLED' || isReleased) return;
+  throw new Violation(`${nameOf(job)}: cancelled, and its bytes may still land`);
+}
+
 /** A deadline is hard: whatever the peer does, its owner knows. */
 export function checkDeadline(job: Job): void {
   const lateUs = job.own.node.clock.nowUs() - job.deadlineUs;
@@ -168,14 +175,7 @@ export function isLate({ deadlineUs, transfer }: Job): boolean {
 
 /** It goes, or went, through the plugin. */
 export function isMatched(job: Job): boolean {
-  return job.transfer.facts.provider === 'tcpx';
-}
-
-/** Failed, and both ends say that nothing of it lands any more. */
-export function isFenced(job: Job): boolean {
-  const { error } = job.transfer;
-  // Its owner was told before anybody knew.
-  return error?.code !== 'ERR_XFER_DEADLINE' && error?.facts['isFenced'] !== false;
+  return factsOf(job.transfer).provider === 'tcpx';
 }
 
 /** A message of it has come to the peer's program. */
@@ -187,7 +187,7 @@ export function onNotified(job: Job): void {
     throw new Violation(`${nameOf(job)}: notified although it was refused`);
   }
   const isOver = job.outcome === 'failed' || job.outcome === 'given up';
-  if (isOver && isMatched(job) && job.operation === 'write' && isFenced(job)) {
+  if (isOver && isMatched(job) && job.operation === 'write') {
     throw new Violation(`${nameOf(job)}: notified after it had failed`);
   }
 }

@@ -40,6 +40,8 @@ export interface NodeOptions {
   /** Where machines have a plugin. */
   readonly fabric: SimFabric | undefined;
   readonly plugin: SimPlan['plugin'];
+  /** Sessions that it has room for, where that is more than a few. */
+  readonly peers?: number;
   onNotification(notification: PeerNotification): void;
   /** A session was made at this end. */
   readonly onSession: (session: Session) => void;
@@ -64,11 +66,11 @@ const DEFAULTS = loadConfig({
   environment: {},
 });
 
-const PLUGIN_LIMITS = { 'tcpx.hangMs': 500, 'tcpx.setupTimeoutMs': 3000 } as const;
+export const PLUGIN_LIMITS = { 'tcpx.hangMs': 500, 'tcpx.setupTimeoutMs': 3000 } as const;
 
 // Smaller than the settings allow: a run has little memory.
 function configOf(options: NodeOptions): Config {
-  const { lanes, limits, receiveBytes, plugin, chunkBytes } = options;
+  const { lanes, limits, receiveBytes, plugin, chunkBytes, peers } = options;
   const values = {
     ...DEFAULTS.values,
     'lane.count': lanes,
@@ -78,6 +80,7 @@ function configOf(options: NodeOptions): Config {
     'session.progressMs': limits.progressMs,
     'session.minRateBytes': limits.minRate,
     'flow.receiveBytes': receiveBytes,
+    ...(peers === undefined ? {} : roomFor(peers)),
     ...(plugin === undefined
       ? {}
       : ({
@@ -91,6 +94,16 @@ function configOf(options: NodeOptions): Config {
         } as const)),
   };
   return { values, effective: DEFAULTS.effective };
+}
+
+/** One transfer of each session at a time. */
+function roomFor(peers: number) {
+  return {
+    'session.peersMax': peers + 1,
+    'memory.transfersMax': peers + 1,
+    'memory.arenaBytes': Math.max(1024 * 1024, peers * 1024),
+    'memory.readsBytes': 8 * 1024 ** 3,
+  } as const;
 }
 
 export class SimNode {
@@ -151,6 +164,7 @@ export class SimNode {
       identity: this.identity,
       sessions: this.sessions,
       log: this.#options.log,
+      handshakesMax: DEFAULTS.values['session.handshakesMax'],
       openMatch: this.#openMatch(),
       onSession: () => undefined,
     });
@@ -193,19 +207,23 @@ export class SimNode {
     if (this.plugin === undefined) return undefined;
     const { network, time, onWake, limits } = this.#options;
     return (fd: number, handler: MatchHandler): MatchStream =>
-      new MatchStream((events) => {
-        const socket = new SimMatchSocket(
-          network.port(fd),
-          {
-            ...{ time, silentMs: limits.controlTimeoutMs, onWake },
-            after: (delayMs, act) => this.#after(delayMs, act),
-            onClosed: (closed) => this.matchSockets.delete(closed),
-          },
-          events,
-        );
-        this.matchSockets.add(socket);
-        return socket;
-      }, this.onMatch(handler));
+      new MatchStream(
+        (events) => {
+          const socket = new SimMatchSocket(
+            network.port(fd),
+            {
+              ...{ time, silentMs: limits.controlTimeoutMs, onWake },
+              after: (delayMs, act) => this.#after(delayMs, act),
+              onClosed: (closed) => this.matchSockets.delete(closed),
+            },
+            events,
+          );
+          this.matchSockets.add(socket);
+          return socket;
+        },
+        this.onMatch(handler),
+        DEFAULTS.values['tcpx.outboxBytes'],
+      );
   }
 
   #createCore(): EngineCore {

@@ -18,16 +18,17 @@ import type { SimNode } from './sim-node.js';
 
 /** The address that a machine has on a path; each path is a network of its own. */
 export function hostOf(machine: string, path: number): string {
-  return `10.0.${path}.${Number(machine.slice(1)) + 1}`;
+  const number = Number(machine.slice(1)) + 1;
+  return `10.${number >> 8}.${path}.${number & 255}`;
 }
 
 /** The machine and the path of an address, with or without a port. */
 export function placeOf(host: string): { readonly machine: string; readonly path: number } {
-  const [path = Number.NaN, index = Number.NaN] = host
+  const [high = Number.NaN, path = Number.NaN, low = Number.NaN] = host
     .split('.')
-    .slice(2)
+    .slice(1)
     .map((part) => Number.parseInt(part, 10));
-  return { machine: `m${index - 1}`, path };
+  return { machine: `m${(high << 8) + low - 1}`, path };
 }
 
 export interface NodeNetworkOptions {
@@ -39,6 +40,7 @@ export interface NodeNetworkOptions {
 }
 
 export class NodeNetwork implements PeerNetwork {
+  readonly bufferBytes = undefined;
   readonly #options: NodeNetworkOptions;
   #onAccepted: ((connection: PeerConnection) => void) | undefined;
 
@@ -60,8 +62,8 @@ export class NodeNetwork implements PeerNetwork {
     });
   }
 
-  after(delayMs: number, act: () => void): void {
-    this.#options.node.timers.at(this.nowUs() + delayMs * 1000, act);
+  after(delayMs: number, act: () => void): () => void {
+    return this.#options.node.timers.at(this.nowUs() + delayMs * 1000, act);
   }
 
   randomBytes(count: number): Uint8Array {

@@ -10,12 +10,11 @@ import type { Transfer } from '../../../src/engine/transfer.js';
 import type { Region } from '../../../src/memory/region.js';
 import type { Block } from '../../../src/provider/block-columns.js';
 import { type BadRemote, badRemote } from './bad-remote.js';
-import type { SimChannel } from './sim-channel.js';
 import {
+  checkCancel,
   checkDeadline,
   checkLanded,
   checkPartial,
-  isFenced,
   isLate,
   isMatched,
   type Job,
@@ -54,8 +53,6 @@ interface Quarantine {
   readonly job: Job;
   readonly machine: Machine;
   readonly session: Session;
-  /** Of the machine's plugin, when it failed: one that is let go of writes no more. */
-  readonly channels: readonly SimChannel[] | undefined;
 }
 
 export class SimWork {
@@ -196,7 +193,7 @@ export class SimWork {
     if (bytes.subarray(4).some((byte) => byte !== (id & 255))) {
       throw new Violation(`transfer ${id}: the bytes of its notification are wrong`);
     }
-    if (session !== job.pair.atClient && session !== job.pair.atServer) {
+    if (session !== job.pair.atClient.face && session !== job.pair.atServer.face) {
       throw new Violation(`transfer ${id}: its notification came on another session`);
     }
     onNotified(job);
@@ -212,6 +209,7 @@ export class SimWork {
     for (const job of this.active) {
       if (job.own !== at) continue;
       checkDeadline(job);
+      checkCancel(job);
       // Its owner may know already that it has failed: its memory is free only now.
       if (!job.transfer.isReleased) continue;
       this.active.delete(job);
@@ -242,10 +240,6 @@ export class SimWork {
       this.#quarantine(job);
       return;
     }
-    if (isMatched(job) && job.operation === 'write' && !isFenced(job)) {
-      this.#quarantine(job, [...(job.peer.node.plugin?.channels ?? [])]);
-      return;
-    }
     if (!this.#rules.hasDamage) checkPartial(job);
     this.#giveBack(job);
   }
@@ -271,10 +265,10 @@ export class SimWork {
   }
 
   // A lost session is no fence: what was on its way may land until the peer has closed its end.
-  #quarantine(job: Job, channels?: readonly SimChannel[]): void {
+  #quarantine(job: Job): void {
     const isClient = job.session === job.pair.atClient;
     const session = isClient ? job.pair.atServer : job.pair.atClient;
-    this.#quarantines.push({ job, machine: job.peer, session, channels });
+    this.#quarantines.push({ job, machine: job.peer, session });
   }
 
   /** Takes back what nobody can write into any more. */
@@ -353,8 +347,8 @@ function regionsOf({ own, peer, locals, remotes }: JobCells): (Region | undefine
   ];
 }
 
-function isClosed({ session, channels }: Quarantine): boolean {
-  return channels?.every(({ isFree }) => isFree) ?? session.state === 'closed';
+function isClosed({ session }: Quarantine): boolean {
+  return session.state === 'closed';
 }
 
 function wireBlock(place: Place, block: JobBlock, bad: BadRemote | undefined): Block {

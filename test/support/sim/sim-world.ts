@@ -179,7 +179,7 @@ export class SimWorld {
         name: plan.hasSecret ? 'secret' : 'network',
       },
       wish: { ...wish, explicit: random.nextBetween(0, 7) },
-      isSharedMemory: false,
+      local: 'tcp',
       // What one end wants the other does too.
       isChecked: plan.isChecked,
       offer: {

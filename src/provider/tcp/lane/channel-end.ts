@@ -150,6 +150,7 @@ export function closeChannel(
   const session = sessionLane(core, channel.sessionIndex);
   assert(session.openChannels > 0, 'a session counts its channels');
   session.openChannels--;
+  channel.credit.end();
   hooks.onChannelRemoved(channel);
   dropStaged(core, channel);
   // Before the rest: what is given up later goes back to its owner, and a socket that is sending

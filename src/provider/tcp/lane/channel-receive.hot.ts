@@ -12,7 +12,6 @@ import {
   FRAME_WRITE,
   TABLE_ENTRIES_SHIFT,
   TABLE_ENTRY_BYTES,
-  WORD_ACK,
   WORD_HEAD_CHECK,
   WORD_KIND,
   WORD_OFFSET_LOW,
@@ -22,7 +21,7 @@ import {
 import { headCheck } from '../../../wire/head-check.hot.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
-import { dispatchFrame, onAck } from './frame-handlers.hot.js';
+import { dispatchFrame, onHeadAck } from './frame-handlers.hot.js';
 import {
   ALIGNED_HEAD_AT,
   type Intake,
@@ -186,7 +185,7 @@ function parseFrame(core: LaneCore, channel: Channel): number {
     const broken = checkStagedTable(channel, word, kind, entries);
     if (broken !== 0) return broken;
   }
-  const acked = onAck(core, channel, words[word + WORD_ACK]!);
+  const acked = onHeadAck(core, channel, kind, word);
   if (acked < 0) return acked;
   const outcome = dispatchFrame(core, channel, kind, word, entries);
   if (outcome <= 0) return outcome;

@@ -1,19 +1,23 @@
 // Sending: frames are gathered into one vector (heads in the channel's memory, payload in place)
 // and handed to the port in as few calls as possible.
 
+import { CHANNELS_MAX } from '../../../base/shared-layout.js';
+import { fairFlight } from '../../../flow/link-share.hot.js';
+import { CHUNK_BYTES, CHUNK_LEFT } from '../../../flow/request-layout.js';
 import { FRAME_WRITE, WORD_ACK } from '../../../wire/data-frame.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { frameChunk, frameNotify, hasWriteWindow } from './frame-chunk.hot.js';
 import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';
-import type { LaneCore } from './lane-core.js';
+import { type LaneCore, linksAt, type SessionLane } from './lane-core.js';
+import { TRANSFER_EVEN, transferWord } from './layout.js';
 import { isSourceReady, stageChunk, startChunks, takeCopied } from './out-copies.hot.js';
 import { isConfirmDue } from './own-reads.hot.js';
 import { dropFramed } from './refusals.hot.js';
 import { frameAck, frameRefusal, hasRoom, onSent, sealHeads } from './send-vector.hot.js';
 import { isServeReady, startServes } from './served-copies.hot.js';
 import { frameReadData, freeServed } from './served-reads.hot.js';
-import { claimChunk, takeNotify } from './transfer-progress.hot.js';
+import { claimChunk, nextChunkWord, takeNotify } from './transfer-progress.hot.js';
 
 /** Calls per turn, so that one busy channel does not starve the others of its lane. */
 const SENDS_PER_TURN = 8;
@@ -46,17 +50,18 @@ export function sendTurn(core: LaneCore, channel: Channel): number {
 
 // Gathers what is due; false when nothing is.
 function fillVector(core: LaneCore, channel: Channel): boolean {
-  const { served, vector } = channel;
+  const { served, vector, reads } = channel;
+  const asked = reads.next;
   // A refused write counts as landed: its refusal goes first, acknowledging only what came before.
   if (channel.refusals.count > 0) frameRefusals(channel);
   startServes(core, channel);
   while (served.framed !== served.tail && hasRoom(vector)) {
     if (!isServeReady(core, channel)) break;
-    frameReadData(channel);
+    frameReadData(core, channel);
   }
   fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
-  if (isAckDue(core, channel)) frameAck(channel);
+  if (isAckDue(core, channel, reads.next !== asked)) frameAck(channel);
   if (channel.isChecked) sealHeads(vector);
   return vector.count > 0;
 }
@@ -76,9 +81,10 @@ function frameRefusals(channel: Channel): void {
   dropFramed(refusals, count);
 }
 
-function isAckDue(core: LaneCore, channel: Channel): boolean {
+function isAckDue(core: LaneCore, channel: Channel, isAsking: boolean): boolean {
   const { credit, ready } = channel;
-  if (credit.granted !== credit.grantTold || isConfirmDue(channel.reads)) return true;
+  if (credit.granted !== credit.grantTold) return true;
+  if (isConfirmDue(channel.reads, isAsking)) return true;
   // More is coming in: acknowledge it together.
   const isMoreComing = ready.isReadable && core.ackDelayTurns === 0;
   return channel.arrivals.isAckDue(isMoreComing);
@@ -95,12 +101,29 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   while (hasRoom(vector) && (session.activeHead >= 0 || session.retries.length > 0)) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
     if (credit.flightBytes >= credit.flightLimitBytes) return;
+    if (!hasShare(core, channel, session)) return;
     if (!isSourceReady(core, channel, session)) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
     if (stageChunk(core, channel, core.claimedSlot, chunk)) continue;
     frameChunk(core, channel, core.claimedSlot, chunk, 0);
   }
+}
+
+// Of a transfer that all channels pull from over NICs of their own, each takes its share. One
+// without anything in flight may take a chunk in any case: so a rate that was low is seen to rise.
+function hasShare(core: LaneCore, channel: Channel, session: SessionLane): boolean {
+  const { flightBytes, isStriped } = channel.credit;
+  if (!isStriped || flightBytes === 0 || session.activeHead < 0) return true;
+  const even = transferWord(core.transfersAt, session.activeHead, TRANSFER_EVEN);
+  if (core.int32[even] !== 1 || session.retries.length > 0) return true;
+  const chunkWord = nextChunkWord(core, session.activeHead);
+  // Claimed to the end: whoever claims next finds that out.
+  if (chunkWord < 0) return true;
+  const first = linksAt(core, channel.sessionIndex);
+  const left = core.float64[chunkWord / 2 + CHUNK_LEFT]!;
+  const share = fairFlight(core.float64, first, CHANNELS_MAX, channel.channelIndex, left);
+  return flightBytes + core.uint32[chunkWord + CHUNK_BYTES]! / 2 <= share;
 }
 
 // Chunks from GPU memory that lie in their slots by now.

@@ -3,6 +3,7 @@
 // channel is added; the .hot files only move indexes.
 
 import type { ChannelIndex, Epoch, SessionIndex } from '../../../base/quantity.js';
+import { LINK_FLOATS } from '../../../flow/link-share.hot.js';
 import { type MemorySource, mappedMemory } from '../../../os/fixed-memory.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { Arrivals } from './arrivals.hot.js';
@@ -32,6 +33,8 @@ export interface ChannelOptions {
   readonly isChecked: boolean;
   /** Whether other channels pull from the same transfers. */
   readonly isStriped: boolean;
+  /** Where other lanes read its rate and its flight; only its own where none do. */
+  readonly link?: Float64Array;
   readonly memory?: MemorySource;
 }
 
@@ -78,7 +81,9 @@ export class Channel {
     this.chunkBytesMax = options.chunkBytesMax;
     this.isChecked = options.isChecked;
     this.#memory = options.memory ?? mappedMemory;
-    this.credit = new ChannelCredit(options);
+    const link = options.link ?? new Float64Array(LINK_FLOATS);
+    const { windowChunks, chunkBytesMax, isStriped } = options;
+    this.credit = new ChannelCredit({ windowChunks, chunkBytesMax, isStriped, link });
     this.vector = new SendVector(this.#memory);
     this.intake = new Intake(this.#memory);
     this.served = new ServedReads(this.#memory, options.windowChunks);

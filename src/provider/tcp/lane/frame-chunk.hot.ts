@@ -16,6 +16,7 @@ import {
 import { crc32At } from '../../../os/fixed-memory.js';
 import { writeLong } from '../../../wire/data-frame.hot.js';
 import {
+  FLAG_COPIED,
   FRAME_NOTIFY,
   FRAME_READ_REQUEST,
   FRAME_SIGNAL,
@@ -38,6 +39,7 @@ import {
   OPERATION_WRITE,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_CHUNK_COUNT,
+  TRANSFER_COPIED,
   TRANSFER_FAILURE,
   TRANSFER_GENERATION,
   TRANSFER_NOTIFY_AT,
@@ -52,7 +54,14 @@ import { stagedCount } from './out-copies.hot.js';
 import { addRead } from './own-reads.hot.js';
 import { addWrite } from './own-writes.hot.js';
 import { writeRemote } from './remote-region.hot.js';
-import { beginFrame, hasRoom, pushTable, pushVector, writeChecksum } from './send-vector.hot.js';
+import {
+  beginFrame,
+  copyVector,
+  hasRoom,
+  pushTable,
+  pushVector,
+  writeChecksum,
+} from './send-vector.hot.js';
 import type { SendVector } from './send-vector.js';
 import { confirmChunks } from './transfer-progress.hot.js';
 
@@ -126,6 +135,7 @@ export function frameChunk(
     : beginFrame(channel, FRAME_READ_REQUEST, 0, channel.reads.next);
   writeTransferId(channel.vector, word, slot, int32[entry + TRANSFER_GENERATION]!);
   const words = channel.vector.heads.uint32;
+  if (int32[entry + TRANSFER_COPIED] === 1) askCopy(channel.vector, word, isWrite);
   words[word + WORD_OPERATION_BYTES] = bytes;
   writeRemote(core, words, word, slot, core.uint32[chunkWord + CHUNK_REMOTE_INDEX]!);
   let sum = framePairs(core, channel, word, slot, chunkWord, isWrite && stagedAddr === 0);
@@ -144,6 +154,12 @@ export function frameChunk(
   }
   addWrite(core, channel, slot, chunk);
   if (framed === int32[entry + TRANSFER_CHUNK_COUNT]) followUp(core, channel, slot);
+}
+
+// Of the own payload, or of the peer's answer.
+function askCopy(vector: SendVector, word: number, isWrite: boolean): void {
+  if (isWrite) copyVector(vector);
+  else vector.heads.uint32[word + WORD_KIND] = vector.heads.uint32[word + WORD_KIND]! | FLAG_COPIED;
 }
 
 // All chunks went this way, in order: the notification may follow at once, unless a chunk may have

@@ -14,6 +14,8 @@ import {
   FRAME_REFUSE,
   FRAME_SIGNAL,
   FRAME_WRITE,
+  WORD_ACK,
+  WORD_COPY_US,
   WORD_OPERATION_BYTES,
   WORD_PAYLOAD_BYTES,
   WORD_SEQUENCE,
@@ -23,14 +25,15 @@ import {
 import { RULE_SEQUENCE, RULE_UNASKED } from '../../../wire/data-frame-rules.js';
 import type { Channel } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
-import { FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_NOTIFY } from './flight.js';
+import { FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_NOTIFY, NO_TRANSFER } from './flight.js';
 import { freeConfirmedSlot } from './held-slots.hot.js';
 import { onReadRefused } from './landing.hot.js';
 import type { LaneCore } from './lane-core.js';
-import { ENGINE_NOTIFICATIONS, EVENT_RESERVE_BYTES } from './layout.js';
+import { ENGINE_NOTIFICATIONS, EVENT_RESERVE_BYTES, TRANSFER_PEER_COPY_US } from './layout.js';
 import { EVENT_NOTIFICATION, EVENT_SIGNAL } from './messages.js';
+import { addStageUs } from './out-copies.hot.js';
 import { isAnswerOwed } from './own-reads.hot.js';
-import { hasSent, isWriteInFlight, takeWrite } from './own-writes.hot.js';
+import { hasSent, isWriteInFlight, takePeerCopies, takeWrite } from './own-writes.hot.js';
 import { onReadData, onReadRequest, onWrite } from './payload-frames.hot.js';
 import { isTransferRefused } from './refusals.hot.js';
 import { refuseFlight } from './refused-flight.hot.js';
@@ -58,6 +61,30 @@ export function onAck(core: LaneCore, channel: Channel, acknowledged: number): n
     confirmChunks(core, slot, 1);
   }
   return FRAME_TAKEN;
+}
+
+/** What the head of any frame says of the frames of the other direction. */
+export function onHeadAck(core: LaneCore, channel: Channel, kind: number, word: number): number {
+  const words = channel.intake.staging.uint32;
+  const acknowledged = words[word + WORD_ACK]!;
+  if (kind === FRAME_ACK) onPeerCopies(core, channel, words[word + WORD_COPY_US]!, acknowledged);
+  return onAck(core, channel, acknowledged);
+}
+
+// Before an ACK counts: what it tells of the peer's copies belongs to the oldest transfer that it
+// confirms a frame of. Where frames of the other direction have confirmed all, the next ACK tells.
+function onPeerCopies(
+  core: LaneCore,
+  channel: Channel,
+  copiedUs: number,
+  acknowledged: number,
+): void {
+  const { writes } = channel;
+  if (writes.acked === writes.next || ((acknowledged - writes.acked) | 0) <= 0) return;
+  const slot = writes.transfer[writes.acked & FLIGHT_MASK]!;
+  if (slot === NO_TRANSFER) return;
+  const us = takePeerCopies(writes, copiedUs);
+  if (us !== 0) addStageUs(core, slot, TRANSFER_PEER_COPY_US, us);
 }
 
 export function dispatchFrame(

@@ -28,8 +28,16 @@ const CHUNK_BYTES = 32 * 1024;
 const BYTES = 40 * CHUNK_BYTES + 777;
 const LINK = { callBytesMax: 50_000, stallChance: 0.1, isByReference: true };
 
+/** Answers to reads are referred to from 128 KiB on. */
+const READ_CHUNK_BYTES = 256 * 1024;
+const READ_BYTES = 12 * READ_CHUNK_BYTES + 777;
+
 function openPair(options: LanePairOptions): LanePair {
   return new LanePair({ chunkBytes: CHUNK_BYTES, link: LINK, hasGpus: true, ...options });
+}
+
+function openReadPair(options: LanePairOptions): LanePair {
+  return openPair({ chunkBytes: READ_CHUNK_BYTES, ...options });
 }
 
 function outPools(end: LaneEnd) {
@@ -180,6 +188,103 @@ test('slots: a peer that reads a lost channel late gets the right bytes, on ever
   const { lateBytes, renewals, retries } = seen;
   const isTried = lateBytes > 20 * CHUNK_BYTES && renewals > 20 && retries > 5;
   assert.ok(isTried, JSON.stringify(seen));
+});
+
+function openRead(pair: LanePair, seed: number) {
+  const local = addGpuRegion(pair.a, READ_BYTES);
+  const remote = addGpuRegion(pair.b, READ_BYTES);
+  fillPattern(remote.memory, seed);
+  const slot = pair.a.post('read', [block(local.region, remote.region, READ_BYTES)]);
+  return { local, remote, slot };
+}
+
+test('slots: answers to reads stay until they are confirmed, on every seed', () => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const channels = 1 + (seed % 2);
+    const pair = openReadPair({ seed, channels, windowChunks: 1 + (seed % (4 / channels)) });
+    const { local, remote, slot } = openRead(pair, seed);
+    assert.equal(pair.finish(slot), 0, `seed ${seed}`);
+    assert.equal(findMismatch(local.memory, seed), -1, `seed ${seed}`);
+    pair.settle();
+    const referred = pair.links.reduce((sum, { b }) => sum + b.heldBytes, 0);
+    assert.ok(referred > READ_BYTES / 2, 'sent by reference');
+    assertSlotsFree(pair.b);
+    assert.equal(pair.b.regions.users(remote.region), 0, `seed ${seed}`);
+    assert.equal(renewalsOf(pair.b), 0, 'nothing is renewed without need');
+    pair.destroy();
+  }
+});
+
+test('slots: readers that want more than there are slots for all get their answers', () => {
+  for (let seed = 1; seed <= 6; seed++) {
+    const pair = openReadPair({ seed, channels: 5, windowChunks: 4 });
+    const { local, slot } = openRead(pair, seed);
+    assert.equal(pair.finish(slot), 0, `seed ${seed}`);
+    assert.equal(findMismatch(local.memory, seed), -1, `seed ${seed}`);
+    pair.settle();
+    assertSlotsFree(pair.b);
+    pair.destroy();
+  }
+});
+
+test('slots: answers with a checksum go by reference too: nobody else writes to a slot', () => {
+  const pair = openReadPair({ seed: 3, isChecked: true, windowChunks: 2 });
+  const { local, slot } = openRead(pair, 3);
+  assert.equal(pair.finish(slot), 0);
+  assert.equal(findMismatch(local.memory, 3), -1);
+  assert.ok(pair.links[0]!.b.heldBytes > READ_BYTES / 2);
+  pair.destroy();
+});
+
+test('slots: short answers are copied, and long ones among them referred to', () => {
+  const pair = openReadPair({ seed: 4, windowChunks: 4 });
+  const local = addGpuRegion(pair.a, READ_BYTES);
+  const remote = addGpuRegion(pair.b, READ_BYTES);
+  fillPattern(remote.memory, 4);
+  const lengths = [4096, READ_CHUNK_BYTES, 100_000, READ_CHUNK_BYTES, 17];
+  let at = 0;
+  const slots = lengths.map((bytes) => {
+    const slot = pair.a.post('read', [block(local.region, remote.region, bytes, at, at)]);
+    at += bytes;
+    return slot;
+  });
+  for (const slot of slots) assert.equal(pair.finish(slot), 0);
+  assert.equal(findMismatch(local.memory.subarray(0, at), 4), -1);
+  pair.settle();
+  assertSlotsFree(pair.b);
+  const { heldBytes, unheldBytes } = pair.links[0]!.b;
+  assert.ok(heldBytes >= READ_CHUNK_BYTES, `${heldBytes} by reference`);
+  assert.ok(unheldBytes >= 4096, `${unheldBytes} by copy`);
+  pair.destroy();
+});
+
+test('slots: an answering channel that ends leaves its references other memory', () => {
+  let renewed = 0;
+  for (let seed = 1; seed <= 10; seed++) {
+    const pair = openReadPair({ seed, channels: 2, windowChunks: 2 });
+    const { local, remote, slot } = openRead(pair, seed);
+    const expected = remote.memory.slice();
+    for (let steps = 0; steps < seed * 8; steps++) {
+      pair.a.step();
+      pair.b.step();
+    }
+    const held = pair.b.core.channels.reduce((sum, one) => sum + one.held.flightHeld, 0);
+    pair.b.command(COMMAND_CLOSE_SESSION, [0]);
+    pair.b.step();
+    assert.ok(renewalsOf(pair.b) >= held, `seed ${seed}`);
+    assertSlotsFree(pair.b);
+    assert.equal(pair.b.regions.users(remote.region), 0, 'the region is not what is read late');
+    renewed += held;
+    // The slots carry other bytes while the reader takes what is left in the links.
+    const other = addGpuRegion(pair.b, READ_BYTES);
+    other.memory.fill(0xee);
+    for (let steps = 0; steps < 100; steps++) pair.a.step();
+    assert.ok(slot >= 0);
+    const wrong = local.memory.findIndex((byte, index) => byte !== 0 && byte !== expected[index]);
+    assert.equal(wrong, -1, `seed ${seed}`);
+    pair.destroy();
+  }
+  assert.ok(renewed > 0, 'some channel ended with answers in flight');
 });
 
 test('slots: one that cannot get other memory fails the GPU with a cause; nothing hangs', () => {

@@ -169,6 +169,7 @@ function land(
   const kind = landing.kind[at]!;
   if (kind === LAND_WRITE) {
     if (!isCopied) refuseLanded(channel, at);
+    landing.copiedUs = (landing.copiedUs + copyUs) | 0;
     channel.arrivals.onLanded(core.ackDelayTurns);
   } else if (kind === LAND_READ_REFUSED) {
     failRead(core, channel, landing.low[at]!);

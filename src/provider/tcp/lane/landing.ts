@@ -1,6 +1,7 @@
 // Frames between the socket and GPU memory: the one that is being received, and head … tail that
 // were received in full, in order, and wait for their device copy. Written by landing.hot.ts.
 
+import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import { FLIGHT_SLOTS } from './flight.js';
 import { NO_SLOT } from './stager.js';
@@ -24,6 +25,8 @@ export class Landing {
 
   head = 0;
   tail = 0;
+  /** Of the peer's writes that have landed, in µs, as a sum that wraps. */
+  copiedUs = FLOAT_ZERO;
   readonly kind = new Int32Array(FLIGHT_SLOTS);
   readonly device = new Int32Array(FLIGHT_SLOTS);
   /** NO_SLOT: it only waits for those before it. */

@@ -12,7 +12,7 @@ import {
   reserveRecord,
 } from '../../../os/record-ring.hot.js';
 import type { StreamPort } from '../port/stream-port.js';
-import { ShmLink } from '../shm/shm-file.js';
+import { LINK_WORDS, ShmLink } from '../shm/shm-link.js';
 import { Channel } from './channel.js';
 import { closeChannel, endChannel } from './channel-end.js';
 import { receiveTurn } from './channel-receive.hot.js';
@@ -21,7 +21,7 @@ import { giveUpParked, settleChannel } from './channel-settle.js';
 import { grantCredit } from './credit.js';
 import { FLIGHT_SLOTS } from './flight.js';
 import { finishLanding } from './landing.hot.js';
-import { type LaneCore, sessionLane } from './lane-core.js';
+import { type LaneCore, linkOf, sessionLane } from './lane-core.js';
 import {
   TRANSFER_GENERATION,
   TRANSFER_SESSION,
@@ -90,7 +90,7 @@ export function takeCommands(core: LaneCore, hooks: LaneHooks): number {
         submitTransfer(core, first);
         break;
       case COMMAND_ADD_CHANNEL:
-        addChannel(core, hooks, int32.subarray(word, word + ADD_CHANNEL_WORDS));
+        addChannel(core, hooks, int32.subarray(word, word + ADD_CHANNEL_WORDS + LINK_WORDS));
         break;
       case COMMAND_CLOSE_SESSION:
         closeSession(core, hooks, first);
@@ -132,7 +132,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   assert(windowChunks >= 1 && windowChunks < FLIGHT_SLOTS, 'a window fits into the flight');
   assert(chunkBytesMax >= 1, 'an agreed chunk has bytes');
   const windowBytes = windowChunks * chunkBytesMax;
-  const link = ShmLink.fromWords(words.subarray(8));
+  const link = ShmLink.fromWords(words.subarray(ADD_CHANNEL_WORDS));
   const channel = new Channel({
     port: hooks.openPort({ fd, channelIndex, windowBytes, link }),
     sessionIndex,
@@ -142,12 +142,14 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     chunkBytesMax,
     isStriped: at(words, 6) > 1,
     isChecked: at(words, 7) === 1,
+    link: linkOf(core, sessionIndex, channelIndex),
     memory: core.memory,
   });
   core.channels.push(channel);
   tell(core, EVENT_DEVICE_FAILED, core.staging.attach(channel));
   tell(core, EVENT_DEVICE_COPIES, core.staging.takeRefusal());
   const session = sessionLane(core, sessionIndex);
+  if (!session.isOpen) session.number = core.sessionsOpened++;
   session.isOpen = true;
   session.openChannels++;
   grantCredit(core);

@@ -5,17 +5,19 @@ import { assert } from '../../../base/assert.js';
 import type { Clock } from '../../../base/clock.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import type { TransferSlot } from '../../../base/quantity.js';
-import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
+import { SESSION_BLOCK, ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
+import { LINK_FLOATS } from '../../../flow/link-share.hot.js';
 import { type RegionTable, regionTableOver } from '../../../memory/region-table.js';
 import { type FixedMemory, type MemorySource, ReusedMemory } from '../../../os/fixed-memory.js';
 import { RecordRing, RING_HEADER_BYTES } from '../../../os/record-ring.js';
-import { type SendBy } from '../port/stream-port.js';
+import type { SendBy, SendBySetting } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import {
   COMMAND_RING_BYTES,
   EVENT_RING_BYTES,
   LANE_CONTROL_BYTES,
   LANE_ZERO_COPY,
+  SESSION_CHANNELS,
   type SharedShape,
   sharedOffsets,
 } from './layout.js';
@@ -28,11 +30,9 @@ export interface LaneCoreOptions {
   readonly shared: FixedMemory;
   readonly shape: SharedShape;
   readonly laneIndex: number;
-  readonly sessionCount: number;
   /** Turns for which an acknowledgement waits for a frame to ride on: 1 when callers drive. */
   readonly ackDelayTurns: number;
-  /** Whether large payload goes by MSG_ZEROCOPY. */
-  readonly sendBy: SendBy;
+  readonly sendBy: SendBySetting;
   /** Where GPUs come from, and how much memory is pinned for each; none without. */
   readonly staging?: LaneStagingOptions;
   /** How long a channel with something in flight may stand still. */
@@ -52,6 +52,8 @@ const NO_STAGING: LaneStagingOptions = { provider: undefined, stagingBytes: 0 };
 /** Transfers of one session that wait in this lane, as intrusive lists. */
 export class SessionLane {
   isOpen = false;
+  /** Counts the sessions of this lane: a later one with the same index has another. */
+  number = FLOAT_ZERO;
   /** Channels of the session that this lane can send on. */
   openChannels = 0;
   activeHead = -1;
@@ -70,12 +72,14 @@ export class LaneCore {
   readonly float64: Float64Array;
   readonly sharedAddr: number;
   readonly transfersAt: number;
+  readonly sessionsAt: number;
   readonly arenaAt: number;
   readonly controlAt: number;
   readonly regions: RegionTable;
   readonly commands: RecordRing;
   readonly events: RecordRing;
   readonly sessions: readonly SessionLane[];
+  sessionsOpened = FLOAT_ZERO;
   readonly channels: Channel[] = [];
   /** Closed, with frames in flight that only the peer's fence settles. */
   readonly parked: Channel[] = [];
@@ -90,6 +94,8 @@ export class LaneCore {
   readonly staging: LaneStaging;
   readonly ackDelayTurns: number;
   readonly sendBy: SendBy;
+  /** Whether a transfer may say that it goes by copy. */
+  readonly isWayOpen: boolean;
   readonly stallUs: number;
   readonly receiveBytes: number;
   readonly sendBytes: number;
@@ -114,6 +120,7 @@ export class LaneCore {
     this.float64 = shared.float64;
     this.sharedAddr = shared.addr;
     this.transfersAt = offsets.transfersAt;
+    this.sessionsAt = offsets.sessionsAt;
     this.arenaAt = offsets.arenaAt;
     this.controlAt = offsets.lanesAt + laneIndex * offsets.laneBytes;
     const { regionsAt } = offsets;
@@ -121,14 +128,15 @@ export class LaneCore {
     const rings = laneRings(shared, this.controlAt);
     this.commands = rings.commands;
     this.events = rings.events;
-    this.sessions = Array.from({ length: options.sessionCount }, () => new SessionLane());
+    this.sessions = Array.from({ length: shape.sessionCount }, () => new SessionLane());
     this.nextActive = new Int32Array(shape.transferCount).fill(-1);
     this.nextNotify = new Int32Array(shape.transferCount).fill(-1);
     this.memory = options.memory ?? new ReusedMemory();
     this.sink = this.memory.create(SINK_BYTES);
     this.staging = new LaneStaging(options.staging ?? NO_STAGING);
     this.ackDelayTurns = options.ackDelayTurns;
-    this.sendBy = options.sendBy;
+    this.isWayOpen = options.sendBy === 'auto';
+    this.sendBy = options.sendBy === 'auto' ? 'splice' : options.sendBy;
     this.stallUs = options.stallUs;
     this.receiveBytes = options.receiveBytes;
     this.sendBytes = options.sendBytes ?? Number.POSITIVE_INFINITY;
@@ -139,6 +147,17 @@ export function sessionLane(core: LaneCore, sessionIndex: number): SessionLane {
   const session = core.sessions[sessionIndex];
   assert(session !== undefined, `session ${sessionIndex} is in the table`);
   return session;
+}
+
+/** Where a channel says what it delivers and has in flight. */
+export function linkOf(core: LaneCore, sessionIndex: number, channelIndex: number): Float64Array {
+  const first = linksAt(core, sessionIndex) + channelIndex * LINK_FLOATS;
+  return core.float64.subarray(first, first + LINK_FLOATS);
+}
+
+/** Index of the first channel's, in Float64. */
+export function linksAt(core: LaneCore, sessionIndex: number): number {
+  return (core.sessionsAt + sessionIndex * SESSION_BLOCK.bytes) / 8 + SESSION_CHANNELS;
 }
 
 /** What a lane holds besides the shared memory; it must not step any more. */

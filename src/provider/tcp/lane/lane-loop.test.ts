@@ -1,4 +1,4 @@
-// A lane that is never idle still hears of those who come.
+// A lane that is never idle still hears of those who come; an idle one looks again, or sleeps.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -6,8 +6,10 @@ import { LaneEnd } from '../../../../test/support/lane-end.js';
 import { openLoopbackPair } from '../../../../test/support/loopback-pair.js';
 import { systemClock } from '../../../base/clock.js';
 import { ZERO_COPY_COUNTERS } from '../../../base/shared-layout.js';
+import { CollectorPauses } from '../../../os/collector-pauses.js';
 import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { closeDoorbell, createDoorbell, ringDoorbell } from '../../../os/readiness.js';
+import { SpinRest } from '../../../os/spin-rest.js';
 import {
   DATA_HEAD_BYTES,
   FRAME_ACK,
@@ -18,11 +20,17 @@ import { type StreamPort } from '../port/stream-port.js';
 import { TcpPort } from '../port/tcp-port.js';
 import { Channel } from './channel.js';
 import { LaneLoop } from './lane-loop.js';
-import { ENGINE_MAIN_SLEEPS, LANE_STOP } from './layout.js';
+import {
+  ENGINE_MAIN_SLEEPS,
+  LANE_LONGEST_PAUSE_US,
+  LANE_PAUSED_US,
+  LANE_PAUSES,
+  LANE_STOP,
+} from './layout.js';
 import { EVENT_CONTROL_READY } from './messages.js';
 
 const AGREEMENT = { channels: 1, windowChunks: 4, chunkBytes: 4096 };
-const PATIENCE_US = 2_000_000;
+const PATIENCE_US = 10_000_000;
 /** Long enough that a look at the start alone would not do. */
 const BUSY_US = 20_000;
 /** Less than a head: nothing comes of them but that they are read. */
@@ -92,7 +100,8 @@ class BusyLane {
     this.#onReceive = onReceive;
     const [doorbellFd, controlFd] = [createDoorbell(), this.controlFd];
     const wakeMain = (): void => this.stop();
-    this.loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs: 0, wakeMain });
+    const pauses = new CollectorPauses();
+    this.loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs: 0, pauses, wakeMain });
     // Otherwise fewer bytes than asked for mean that the socket is empty.
     this.add(new EndlessPort(() => this.#onTurn())).ready.onEnding();
     t.after(() => {
@@ -158,4 +167,52 @@ test('a lane that always finds something to move hears of few bytes of another p
   quiet.ready.setWake(WAKE_BYTES);
   lane.loop.run();
   assert.equal(quiet.intake.receivedBytes, FEW_BYTES);
+});
+
+/** How often an idle lane yields until it hears of a control socket, which is ready. */
+function yieldsOfIdleLane(t: TestContext, isResting: boolean): number {
+  const end = new LaneEnd(AGREEMENT);
+  const { core } = end;
+  const [doorbellFd, controlFd] = [createDoorbell(), createDoorbell()];
+  let yields = 0;
+  const rest = new SpinRest(systemClock, () => yields++);
+  t.mock.method(rest, 'isResting', () => isResting);
+  const wakeMain = (): void => {
+    Atomics.store(core.int32, core.controlAt / 4 + LANE_STOP, 1);
+  };
+  const pauses = new CollectorPauses();
+  const spinUs = PATIENCE_US;
+  const loop = new LaneLoop({ core, doorbellFd, controlFd, spinUs, rest, pauses, wakeMain });
+  t.after(() => {
+    end.destroy();
+    closeDoorbell(doorbellFd);
+    closeDoorbell(controlFd);
+  });
+  core.int32[ENGINE_MAIN_SLEEPS] = 1;
+  ringDoorbell(controlFd);
+  loop.run();
+  return yields;
+}
+
+test('an idle lane yields its core and looks again', (t) => {
+  assert.equal(yieldsOfIdleLane(t, false), 1);
+});
+
+test('an idle lane that has lost its core in a yield sleeps at once', (t) => {
+  assert.equal(yieldsOfIdleLane(t, true), 0);
+});
+
+test('a lane says how long the collector stopped its thread', (t) => {
+  const garbage: unknown[] = [];
+  const read = (index: number) => lane.end.core.float64[lane.end.core.controlAt / 8 + index];
+  const lane: BusyLane = new BusyLane(t, () => {
+    if ((read(LANE_PAUSES) ?? 0) > 0) lane.stop();
+    for (let index = 0; index < 1000; index++) garbage.push({ index });
+  });
+  lane.loop.run();
+  const [count, totalUs = 0, longestUs = 0] = [
+    ...[read(LANE_PAUSES), read(LANE_PAUSED_US), read(LANE_LONGEST_PAUSE_US)],
+  ];
+  assert.ok((count ?? 0) > 0, 'none was counted');
+  assert.ok(longestUs > 0 && longestUs <= totalUs, `${longestUs} of ${totalUs} µs`);
 });

@@ -5,6 +5,7 @@
 import { floatAt } from '../../../base/assert.js';
 import { systemClock } from '../../../base/clock.js';
 import { FLOAT_ZERO } from '../../../base/float-zero.js';
+import type { CollectorPauses } from '../../../os/collector-pauses.js';
 import { Readiness } from '../../../os/readiness.js';
 import {
   peekRecord,
@@ -12,7 +13,8 @@ import {
   reserveRecord,
   ringFreeBytes,
 } from '../../../os/record-ring.hot.js';
-import { currentCpu, yieldCpu } from '../../../os/thread.js';
+import { SpinRest } from '../../../os/spin-rest.js';
+import { currentCpu } from '../../../os/thread.js';
 import { wakeWaiters } from '../../../os/thread-wait.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { TcpPort } from '../port/tcp-port.js';
@@ -28,6 +30,9 @@ import {
   ENGINE_WAITERS,
   EVENT_RESERVE_BYTES,
   LANE_LAST_CPU,
+  LANE_LONGEST_PAUSE_US,
+  LANE_PAUSED_US,
+  LANE_PAUSES,
   LANE_SLEEP_COUNT,
   LANE_SLEEPS,
   LANE_STOP,
@@ -44,6 +49,8 @@ const LOOK_US = 100;
 /** No descriptor tells that a GPU copy is done: the lane looks again for this long, then naps. */
 const COPY_SPIN_US = 500;
 const COPY_SLEEP_MS = 1;
+/** To ask for pauses costs some microseconds and objects: of a lane that moves, now and then. */
+const PAUSES_EVERY_US = 200_000;
 
 export interface LaneLoopOptions {
   readonly core: LaneCore;
@@ -52,6 +59,8 @@ export interface LaneLoopOptions {
   readonly controlFd: number;
   /** At most; see nextSpinUs. */
   readonly spinUs: number;
+  readonly rest?: SpinRest;
+  readonly pauses: CollectorPauses;
   /** Wakes the main thread out of its event loop. */
   readonly wakeMain: () => void;
 }
@@ -65,12 +74,17 @@ export class LaneLoop implements LaneHooks {
   readonly #wakeMain: () => void;
   readonly #byTag: (Channel | undefined)[] = [];
   readonly #polled = new PolledChannels();
+  readonly #rest: SpinRest;
+  readonly #pauses: CollectorPauses;
   #lookedUs = FLOAT_ZERO;
+  #pausesUs = FLOAT_ZERO;
 
   constructor(options: LaneLoopOptions) {
     this.#core = options.core;
     this.#spinLimitUs = options.spinUs;
     this.#spinUs = [options.spinUs, options.spinUs];
+    this.#rest = options.rest ?? new SpinRest();
+    this.#pauses = options.pauses;
     this.#wakeMain = options.wakeMain;
     this.#readiness = new Readiness(options.doorbellFd);
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
@@ -129,6 +143,7 @@ export class LaneLoop implements LaneHooks {
       this.#tellNews();
       if (moved > 0) {
         idleSinceUs = 0;
+        if (nowUs - this.#pausesUs >= PAUSES_EVERY_US) this.#notePauses(nowUs);
         if (nowUs - this.#lookedUs >= LOOK_US) this.#look(nowUs);
         continue;
       }
@@ -137,8 +152,10 @@ export class LaneLoop implements LaneHooks {
       const kind = isAnswerExpected(core) ? 1 : 0;
       const spinUs = isPending ? Math.max(COPY_SPIN_US, this.#spinUs[kind]) : this.#spinUs[kind];
       const isBulk = isAmidBulk(core);
-      if (nowUs - idleSinceUs < spinUs && (isPending || !isBulk)) {
-        yieldCpu();
+      // For GPU copies a nap is no sleep from which somebody wakes it: it looks all the same.
+      const canLook = isPending || !(isBulk || this.#rest.isResting(nowUs));
+      if (nowUs - idleSinceUs < spinUs && canLook) {
+        this.#rest.yield();
         this.#look(nowUs);
         continue;
       }
@@ -147,6 +164,7 @@ export class LaneLoop implements LaneHooks {
       const waitedUs = systemClock.nowUs() - idleSinceUs;
       this.#spinUs[kind] = nextSpinUs(this.#spinUs[kind], waitedUs, this.#spinLimitUs);
     }
+    this.#pauses.stop();
     this.#readiness.close();
   }
 
@@ -179,6 +197,18 @@ export class LaneLoop implements LaneHooks {
   // Where the lane really runs, for whoever asked for a place.
   #noteCpu(): void {
     this.#core.float64[this.#core.controlAt / 8 + LANE_LAST_CPU] = currentCpu();
+  }
+
+  #notePauses(nowUs: number): void {
+    this.#pausesUs = nowUs;
+    const { count, totalUs, longestUs } = this.#pauses.take();
+    if (count === 0) return;
+    const { float64, controlAt } = this.#core;
+    const at = controlAt / 8;
+    float64[at + LANE_PAUSES] = floatAt(float64, at + LANE_PAUSES) + count;
+    float64[at + LANE_PAUSED_US] = floatAt(float64, at + LANE_PAUSED_US) + totalUs;
+    const longest = at + LANE_LONGEST_PAUSE_US;
+    float64[longest] = Math.max(floatAt(float64, longest), longestUs);
   }
 
   #tellNews(): void {

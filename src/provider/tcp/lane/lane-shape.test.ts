@@ -25,7 +25,7 @@ const STAYS_SMALL: Readonly<Record<string, readonly string[]>> = {
   ChannelReady: ['wakeBytes'],
   SendVector: ['headBytes', 'first', 'count', 'bytes'],
   OwnWrites: ['next', 'acked'],
-  OwnReads: ['next', 'arrived', 'done'],
+  OwnReads: ['next', 'arrived', 'done', 'told'],
   ChannelCredit: ['chunks', 'granted', 'grantTold', 'flightBytes'],
   Arrivals: ['arrived', 'landed', 'ackSent', 'ackDelayTurns'],
   Refusals: ['count', 'pastCount'],

@@ -3,7 +3,12 @@
 // the blocks.
 
 import { fieldIndex } from '../../../base/shared-block.js';
-import { ENGINE_BLOCK, LANE_BLOCK, TRANSFER_BLOCK } from '../../../base/shared-layout.js';
+import {
+  ENGINE_BLOCK,
+  LANE_BLOCK,
+  SESSION_BLOCK,
+  TRANSFER_BLOCK,
+} from '../../../base/shared-layout.js';
 import { REGION_ENTRY_BYTES } from '../../../memory/region-table.js';
 import { RING_HEADER_BYTES } from '../../../os/record-ring.js';
 
@@ -30,6 +35,8 @@ export const TRANSFER_DAMAGED = fieldIndex(TRANSFER_BLOCK, 'damaged');
 export const TRANSFER_DAMAGED_ON = fieldIndex(TRANSFER_BLOCK, 'damagedOn');
 export const TRANSFER_STAGED = fieldIndex(TRANSFER_BLOCK, 'staged');
 export const TRANSFER_NOTIFIED = fieldIndex(TRANSFER_BLOCK, 'notified');
+export const TRANSFER_EVEN = fieldIndex(TRANSFER_BLOCK, 'even');
+export const TRANSFER_COPIED = fieldIndex(TRANSFER_BLOCK, 'copied');
 export const TRANSFER_REMOTES_AT = fieldIndex(TRANSFER_BLOCK, 'remotesAt');
 export const TRANSFER_PAIRS_AT = fieldIndex(TRANSFER_BLOCK, 'pairsAt');
 export const TRANSFER_CHUNKS_AT = fieldIndex(TRANSFER_BLOCK, 'chunksAt');
@@ -44,6 +51,8 @@ export const TRANSFER_COPY_OUT_US = fieldIndex(TRANSFER_BLOCK, 'copyOutUs');
 export const TRANSFER_SEND_US = fieldIndex(TRANSFER_BLOCK, 'sendUs');
 export const TRANSFER_RECEIVE_US = fieldIndex(TRANSFER_BLOCK, 'receiveUs');
 export const TRANSFER_COPY_IN_US = fieldIndex(TRANSFER_BLOCK, 'copyInUs');
+export const TRANSFER_PEER_COPY_US = fieldIndex(TRANSFER_BLOCK, 'peerCopyUs');
+export const SESSION_CHANNELS = fieldIndex(SESSION_BLOCK, 'channels');
 
 export const TransferState = { Free: 0, Active: 1, Done: 2, Failed: 3 } as const;
 
@@ -59,6 +68,10 @@ export const LANE_TURNS = fieldIndex(LANE_BLOCK, 'turns');
 export const LANE_SLEEP_COUNT = fieldIndex(LANE_BLOCK, 'sleepCount');
 export const LANE_LAST_CPU = fieldIndex(LANE_BLOCK, 'lastCpu');
 export const LANE_DRAINED = fieldIndex(LANE_BLOCK, 'drained');
+export const LANE_MEMORY_NODE = fieldIndex(LANE_BLOCK, 'memoryNode');
+export const LANE_PAUSES = fieldIndex(LANE_BLOCK, 'pauses');
+export const LANE_PAUSED_US = fieldIndex(LANE_BLOCK, 'pausedUs');
+export const LANE_LONGEST_PAUSE_US = fieldIndex(LANE_BLOCK, 'longestPauseUs');
 export const LANE_ZERO_COPY = fieldIndex(LANE_BLOCK, 'zeroCopy');
 
 // Address space; pages come when they are used. What may wait in a ring at most is far less.
@@ -70,6 +83,7 @@ export const EVENT_RESERVE_BYTES = 7 * 1024 * 1024;
 export interface SharedShape {
   readonly regionCount: number;
   readonly transferCount: number;
+  readonly sessionCount: number;
   readonly laneCount: number;
   readonly arenaBytes: number;
 }
@@ -77,6 +91,7 @@ export interface SharedShape {
 export interface SharedOffsets {
   readonly regionsAt: number;
   readonly transfersAt: number;
+  readonly sessionsAt: number;
   readonly lanesAt: number;
   readonly laneBytes: number;
   readonly arenaAt: number;
@@ -86,7 +101,8 @@ export interface SharedOffsets {
 export function sharedOffsets(shape: SharedShape): SharedOffsets {
   const regionsAt = ENGINE_BLOCK.bytes;
   const transfersAt = roundPage(regionsAt + shape.regionCount * REGION_ENTRY_BYTES);
-  const lanesAt = roundPage(transfersAt + shape.transferCount * TRANSFER_BYTES);
+  const sessionsAt = roundPage(transfersAt + shape.transferCount * TRANSFER_BYTES);
+  const lanesAt = roundPage(sessionsAt + shape.sessionCount * SESSION_BLOCK.bytes);
   const laneBytes = roundPage(
     LANE_CONTROL_BYTES + 2 * RING_HEADER_BYTES + COMMAND_RING_BYTES + EVENT_RING_BYTES,
   );
@@ -94,6 +110,7 @@ export function sharedOffsets(shape: SharedShape): SharedOffsets {
   return {
     regionsAt,
     transfersAt,
+    sessionsAt,
     lanesAt,
     laneBytes,
     arenaAt,

@@ -53,12 +53,17 @@ export function wantConfirm(reads: OwnReads): void {
   reads.isConfirmWanted = true;
 }
 
-/** Whether the peer waits to hear of answers, and no request will tell it soon. */
-export function isConfirmDue(reads: OwnReads): boolean {
-  return reads.isConfirmWanted && reads.next === reads.done;
+/**
+ * Whether the peer waits to hear of answers, and no request of this turn tells it. Not only when
+ * all have come: what it holds for these may be what it lacks for the next.
+ */
+export function isConfirmDue(reads: OwnReads, isAsking: boolean): boolean {
+  if (!reads.isConfirmWanted || isAsking) return false;
+  return reads.done !== reads.told || reads.next === reads.done;
 }
 
 /** An ACK tells how many answers have landed; with all of them there is no more to tell. */
 export function onConfirmed(reads: OwnReads): void {
+  reads.told = reads.done;
   if (reads.next === reads.done) reads.isConfirmWanted = false;
 }

@@ -9,6 +9,8 @@ export class OwnReads {
   done = 0;
   /** The peer holds memory for answers until it is told that they have landed. */
   isConfirmWanted = false;
+  /** Answers that an ACK has told the peer of. */
+  told = 0;
   readonly transfer = new Int32Array(FLIGHT_SLOTS);
   /** Or FLIGHT_DRAINED. */
   readonly chunk = new Int32Array(FLIGHT_SLOTS);

@@ -55,3 +55,10 @@ export function isWriteInFlight(writes: OwnWrites, sequence: number): boolean {
 export function hasSent(channel: Channel, sequence: number): boolean {
   return channel.writes.endAt[sequence & FLIGHT_MASK]! <= channel.vector.sentBytes;
 }
+
+/** What the peer has told anew of the time of its copies. */
+export function takePeerCopies(writes: OwnWrites, copiedUs: number): number {
+  const us = (copiedUs - writes.peerCopiedUs) | 0;
+  writes.peerCopiedUs = copiedUs | 0;
+  return us;
+}

@@ -1,5 +1,6 @@
 // Own WRITE, NOTIFY and SIGNAL frames in flight, oldest at `acked`. Written by own-writes.hot.ts.
 
+import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import { FLIGHT_SLOTS } from './flight.js';
 
 export class OwnWrites {
@@ -13,4 +14,6 @@ export class OwnWrites {
   /** When it was framed, and what the channel had delivered by then. */
   readonly sentUs = new Float64Array(FLIGHT_SLOTS);
   readonly deliveredAt = new Float64Array(FLIGHT_SLOTS);
+  /** What the peer has told of its copies into GPU memory, in µs, as a sum that wraps. */
+  peerCopiedUs = FLOAT_ZERO;
 }

@@ -17,10 +17,12 @@ import { publishRecords, reserveRecord, ringFreeBytes } from '../../../os/record
 import { readLong } from '../../../wire/data-frame.hot.js';
 import {
   DATA_HEAD_BYTES,
+  FLAG_COPIED,
   FLAG_HELD,
   FRAME_READ_DATA,
   FRAME_WRITE,
   TABLE_ENTRY_BYTES,
+  WORD_COPY_US,
   WORD_KEY,
   WORD_KIND,
   WORD_OFFSET_LOW,
@@ -57,11 +59,12 @@ import {
   LANE_DRAINED,
   TRANSFER_FAILURE,
   TRANSFER_PAIRS_AT,
+  TRANSFER_PEER_COPY_US,
   transferFloat,
   transferWord,
 } from './layout.js';
 import { EVENT_REFUSED } from './messages.js';
-import { chunkDevice } from './out-copies.hot.js';
+import { addStageUs, chunkDevice } from './out-copies.hot.js';
 import { drainRead, isAnswerOwed, wantConfirm } from './own-reads.hot.js';
 import { addRefusal, noteTransfer } from './refusals.hot.js';
 import { addServed, addServedRefusal, confirmServed } from './served-reads.hot.js';
@@ -127,6 +130,8 @@ export function onReadData(core: LaneCore, channel: Channel, word: number): numb
     return FRAME_TAKEN;
   }
   aimAtPairs(core, channel, slot, chunkWord);
+  const copyUs = words[word + WORD_COPY_US]!;
+  if (copyUs !== 0) addStageUs(core, slot, TRANSFER_PEER_COPY_US, copyUs);
   if (device !== 0) aimAtSlot(channel, device, 0, 0);
   if (channel.isChecked) expectChecksum(intake, words[word + WORD_OPERATION_BYTES]!);
   return FRAME_TAKEN;
@@ -152,7 +157,8 @@ export function onReadRequest(
     return FRAME_TAKEN;
   }
   const bytes = words[word + WORD_OPERATION_BYTES]!;
-  addServed(channel, words[word + WORD_REGION_SLOT]!, bytes);
+  const isCopied = core.isWayOpen && (words[word + WORD_KIND]! & FLAG_COPIED) !== 0;
+  addServed(channel, words[word + WORD_REGION_SLOT]!, bytes, isCopied);
   return FRAME_TAKEN;
 }
 

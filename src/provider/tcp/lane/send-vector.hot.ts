@@ -12,6 +12,7 @@ import {
   TABLE_ENTRIES_SHIFT,
   TABLE_ENTRY_BYTES,
   WORD_ACK,
+  WORD_COPY_US,
   WORD_HEAD_CHECK,
   WORD_KIND,
   WORD_OFFSET_LOW,
@@ -140,6 +141,8 @@ export function frameAck(channel: Channel): void {
   const { reads, credit } = channel;
   const word = beginFrame(channel, FRAME_ACK, 0, reads.done);
   onConfirmed(reads);
-  channel.vector.heads.uint32[word + WORD_OPERATION_BYTES] = credit.granted;
+  const words = channel.vector.heads.uint32;
+  words[word + WORD_OPERATION_BYTES] = credit.granted;
+  words[word + WORD_COPY_US] = channel.landing.copiedUs;
   credit.onGrantTold();
 }

@@ -1,5 +1,5 @@
 // Answers to a peer's reads of GPU memory: copied into pinned slots ahead of the socket, framed
-// when their copy is done.
+// when their copy is done. A slot that leaves by reference stays until its answer is confirmed.
 
 import { FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { COPY_DONE, COPY_PENDING } from '../../../gpu/staging-device.js';
@@ -7,7 +7,14 @@ import { closeAccess } from '../../../memory/region-access.hot.js';
 import { regionDevice } from '../../../memory/region-table.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
-import { dropSlot, giveOut, keepInVector, takeOut } from './held-slots.hot.js';
+import {
+  dropSlot,
+  fitsAnswer,
+  freeReferred,
+  giveOut,
+  renewReferred,
+  takeOut,
+} from './held-slots.hot.js';
 import type { LaneCore } from './lane-core.js';
 import { nextPlace } from './served-reads.js';
 import { NO_SLOT } from './stager.js';
@@ -60,7 +67,7 @@ export function isServeReady(core: LaneCore, channel: Channel): boolean {
     const pool = channel.stagers[device]!.out;
     const outcome = pool.queue.poll(pool.batch[taken]!);
     if (outcome === COPY_PENDING) return false;
-    if (outcome === COPY_DONE) return true;
+    if (outcome === COPY_DONE) return fitsAnswer(core, channel, device, served.bytes[at]!);
     giveOut(channel, device, taken);
   }
   closeAccess(core.regions, served.region[at]!);
@@ -74,15 +81,32 @@ export function isServeReady(core: LaneCore, channel: Channel): boolean {
 export function servedAddr(channel: Channel, at: number): number {
   const { served } = channel;
   const taken = served.slot[at]!;
-  if (taken < 0) return 0;
-  const device = served.device[at]!;
-  keepInVector(channel.held, device, taken);
-  return channel.stagers[device]!.out.addr(taken);
+  return taken < 0 ? 0 : channel.stagers[served.device[at]!]!.out.addr(taken);
+}
+
+/** How long its copy took, until it was framed. */
+export function servedCopyUs(core: LaneCore, channel: Channel, at: number): number {
+  const { served } = channel;
+  const pool = channel.stagers[served.device[at]!]!.out;
+  return core.nowUs - pool.startedUs[served.slot[at]!]!;
+}
+
+/** The peer has the answer that was referred to. */
+export function freeAnswer(channel: Channel, at: number): void {
+  const { served } = channel;
+  if (served.slot[at]! >= 0) freeReferred(channel, served.device[at]!, served.slot[at]!);
 }
 
 /** The channel ends: waits for these copies and gives their slots back. */
 export function dropServedCopies(channel: Channel): void {
   const { served } = channel;
+  for (let at = served.done; at !== served.framed; at = (at + 1) | 0) {
+    const place = at & FLIGHT_MASK;
+    if (served.held[place] === 0 || served.slot[place]! < 0) continue;
+    renewReferred(channel, served.device[place]!, served.slot[place]!);
+    // Its region is not what the peer may still read.
+    served.held[place] = 0;
+  }
   for (let at = served.framed; at !== served.started; at = (at + 1) | 0) {
     dropSlot(channel, served.device[at & FLIGHT_MASK]!, served.slot[at & FLIGHT_MASK]!);
   }

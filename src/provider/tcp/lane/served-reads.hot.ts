@@ -1,8 +1,8 @@
 // The peer's reads: queued, answered from where the bytes lie, held, let go. An answer that may
 // leave by reference holds its region until the peer has it, because the kernel, here or at a peer
 // on the same host, reads the pages when they are taken. A request n says by itself that the
-// answers up to n − window have landed; the last ones are confirmed by an ACK, once no read is
-// under way.
+// answers up to n − window have landed; the last ones are confirmed by an ACK, once no more is
+// asked for.
 
 import { assert } from '../../../base/assert.js';
 import { closeAccess } from '../../../memory/region-access.hot.js';
@@ -11,12 +11,14 @@ import {
   FLAG_HELD,
   FRAME_READ_DATA,
   FRAME_READ_REQUEST,
+  WORD_COPY_US,
   WORD_KIND,
   WORD_OPERATION_BYTES,
 } from '../../../wire/data-frame.js';
 import { ZERO_COPY_BYTES_MIN } from '../port/stream-port.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK, FLIGHT_SLOTS } from './flight.js';
+import { keepAnswer } from './held-slots.hot.js';
 import type { Intake } from './intake.js';
 import type { LaneCore } from './lane-core.js';
 import {
@@ -26,19 +28,22 @@ import {
   pushVector,
   writeChecksum,
 } from './send-vector.hot.js';
-import { servedAddr } from './served-copies.hot.js';
-import { nextPlace, type ServedReads } from './served-reads.js';
-
-/** A shorter answer is copied: that costs less than to confirm it. */
-const HELD_BYTES_MIN = 128 * 1024;
+import { freeAnswer, servedAddr, servedCopyUs } from './served-copies.hot.js';
+import { HELD_BYTES_MIN, nextPlace, type ServedReads } from './served-reads.js';
 
 /** A read of `bytes` from the region that is open, at the places in the intake's segments. */
-export function addServed(channel: Channel, region: number, bytes: number): void {
+export function addServed(
+  channel: Channel,
+  region: number,
+  bytes: number,
+  isCopied: boolean,
+): void {
   const { served, intake } = channel;
   const slot = nextServed(served);
   keepPlaces(served, slot, intake);
   served.region[slot] = region;
   served.bytes[slot] = bytes;
+  served.copied[slot] = isCopied ? 1 : 0;
   served.segments[slot] = intake.segmentCount;
   served.tail = (served.tail + 1) | 0;
 }
@@ -81,21 +86,21 @@ function nextServed(served: ServedReads): number {
 }
 
 /** The oldest read that is not framed: its answer, or why there is none. */
-export function frameReadData(channel: Channel): void {
+export function frameReadData(core: LaneCore, channel: Channel): void {
   const { served, vector } = channel;
   const slot = served.framed & FLIGHT_MASK;
   served.held[slot] = 0;
   if (served.region[slot]! < 0) {
     frameRefusal(channel, FRAME_READ_REQUEST, served.framed, served.segments[slot]!);
   } else {
-    frameAnswer(channel, slot);
+    frameAnswer(core, channel, slot);
   }
   dropPlaces(served, slot);
   served.endAt[slot] = vector.sentBytes + vector.bytes;
   served.framed = (served.framed + 1) | 0;
 }
 
-function frameAnswer(channel: Channel, slot: number): void {
+function frameAnswer(core: LaneCore, channel: Channel, slot: number): void {
   const { served, vector } = channel;
   const bytes = served.bytes[slot]!;
   const word = beginFrame(channel, FRAME_READ_DATA, bytes, served.framed);
@@ -105,7 +110,10 @@ function frameAnswer(channel: Channel, slot: number): void {
   let sum = 0;
   if (stagedAddr !== 0) {
     pushVector(channel, stagedAddr, bytes);
+    vector.heads.uint32[word + WORD_COPY_US] = servedCopyUs(core, channel, slot);
     if (isChecked) sum = crc32At(0, stagedAddr, bytes);
+    const isReferred = keepAnswer(core, channel, served.device[slot]!, served.slot[slot]!, bytes);
+    if (isReferred) markHeld(channel, slot, word);
   } else {
     sum = pushSegments(channel, slot, word);
   }
@@ -136,10 +144,16 @@ function hold(channel: Channel, slot: number, word: number): void {
   const { served, vector } = channel;
   const isShort = served.bytes[slot]! < HELD_BYTES_MIN;
   // The checksum is of the bytes as they are now: its owner may change them while they are read.
-  if (isShort || !channel.port.isByReference || channel.isChecked) {
+  const isCopied = isShort || served.copied[slot] === 1;
+  if (isCopied || !channel.port.isByReference || channel.isChecked) {
     copyVector(vector);
     return;
   }
+  markHeld(channel, slot, word);
+}
+
+// The peer confirms the answer, and until then its bytes stay as they are.
+function markHeld({ served, vector }: Channel, slot: number, word: number): void {
   served.held[slot] = 1;
   vector.heads.uint32[word + WORD_KIND] = FRAME_READ_DATA | FLAG_HELD;
 }
@@ -154,6 +168,7 @@ export function freeServed(core: LaneCore, channel: Channel): void {
         ? served.endAt[slot]! <= channel.vector.sentBytes
         : ((served.confirmed - served.done) | 0) > 0;
     if (!isFree) return;
+    if (served.held[slot] !== 0) freeAnswer(channel, slot);
     if (served.region[slot]! >= 0) closeAccess(core.regions, served.region[slot]!);
     served.done = (served.done + 1) | 0;
   }

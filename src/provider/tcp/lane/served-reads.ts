@@ -9,6 +9,9 @@ import type { FixedMemory, MemorySource } from '../../../os/fixed-memory.js';
 import { TABLE_ENTRIES_MAX } from '../../../wire/data-frame.js';
 import { FLIGHT_SLOTS } from './flight.js';
 
+/** A shorter answer is copied: that costs less than to confirm it. */
+export const HELD_BYTES_MIN = 128 * 1024;
+
 export class ServedReads {
   done = 0;
   confirmed = 0;
@@ -18,8 +21,10 @@ export class ServedReads {
   readonly region = new Int32Array(FLIGHT_SLOTS);
   readonly bytes = new Int32Array(FLIGHT_SLOTS);
   readonly segments = new Int32Array(FLIGHT_SLOTS);
-  /** 1 where the answer may go by reference: its region is held until it is confirmed. */
+  /** 1 where the answer may go by reference: its region, or slot, is held until it is confirmed. */
   readonly held = new Int32Array(FLIGHT_SLOTS);
+  /** 1 where the peer wants a copy, and this end leaves it the choice. */
+  readonly copied = new Int32Array(FLIGHT_SLOTS);
   /** Where the answer ends in the stream. */
   readonly endAt = new Float64Array(FLIGHT_SLOTS);
   /** Where its places begin in the ring, and how many it has there until it is framed. */

@@ -19,6 +19,8 @@ import type { Channel } from './channel.js';
 export const NO_SLOT = -1;
 /** In place of a slot: none ever, because a transfer or a GPU has failed. */
 export const GIVEN_UP = -2;
+/** In place of a session: nobody can refer to the slot's memory. */
+const NOBODY = -1;
 
 const SLOT_BYTES_MIN = 512 * 1024;
 const SLOTS_MIN = 4;
@@ -32,6 +34,8 @@ export class SlotPool {
   /** Batch that copies the slot's chunk, and when it was added. */
   readonly batch: Int32Array;
   readonly startedUs: Float64Array;
+  /** The session whose peer was sent the slot by reference last, or NOBODY. */
+  readonly reader: Int32Array;
   readonly #free: Int32Array;
   #freeCount: number;
 
@@ -41,6 +45,7 @@ export class SlotPool {
     this.slotCount = slotCount;
     this.batch = new Int32Array(slotCount);
     this.startedUs = new Float64Array(slotCount);
+    this.reader = new Int32Array(slotCount).fill(NOBODY);
     this.#free = new Int32Array(slotCount).map((_, index) => slotCount - 1 - index);
     this.#freeCount = slotCount;
   }
@@ -56,6 +61,27 @@ export class SlotPool {
     return at(this.#free, this.#freeCount);
   }
 
+  /**
+   * A free slot for bytes to this session's peer; NO_SLOT, or GIVEN_UP where the queue failed. A
+   * peer that confirmed bytes before it took them may still read the slot they were sent from:
+   * for another session it gets other memory first. So each session has its own again, mostly.
+   */
+  takeFor(session: number): number {
+    const last = this.#freeCount - 1;
+    if (last < 0) return NO_SLOT;
+    let index = last;
+    while (index >= 0 && !this.#isFor(session, index)) index--;
+    const taken = at(this.#free, index < 0 ? last : index);
+    this.#free[index < 0 ? last : index] = at(this.#free, last);
+    this.#freeCount = last;
+    return index >= 0 || this.#renew(taken) ? taken : GIVEN_UP;
+  }
+
+  #isFor(session: number, index: number): boolean {
+    const reader = at(this.reader, at(this.#free, index));
+    return reader === session || reader === NOBODY;
+  }
+
   give(slot: number): void {
     assert(this.#freeCount < this.slotCount, 'a slot is given back once');
     this.#free[this.#freeCount] = slot;
@@ -64,7 +90,12 @@ export class SlotPool {
 
   /** As `give`, for a slot that the kernel may still refer to; one that is lost fails the queue. */
   giveAnew(slot: number): void {
-    if (this.queue.renew(slot * this.slotBytes)) this.give(slot);
+    if (this.#renew(slot)) this.give(slot);
+  }
+
+  #renew(slot: number): boolean {
+    this.reader[slot] = NOBODY;
+    return this.queue.renew(slot * this.slotBytes);
   }
 
   addr(slot: number): number {

@@ -166,11 +166,13 @@ test('staging: stage times are counted where they are seen', () => {
   assert.equal(pair.finish(wrote), 0);
   const write = pair.a.transfers.stageTimes(wrote);
   assert.ok(write.copyOutUs > 0 && write.sendUs > 0, JSON.stringify(write));
+  assert.ok(write.peerCopyUs > 0 && write.peerCopyUs < write.sendUs, JSON.stringify(write));
   assert.equal(write.receiveUs + write.copyInUs, 0);
   const got = pair.a.post('read', [block(local.region, remote.region, 100_000)]);
   assert.equal(pair.finish(got), 0);
   const read = pair.a.transfers.stageTimes(got);
   assert.ok(read.receiveUs > 0 && read.copyInUs > 0, JSON.stringify(read));
+  assert.ok(read.peerCopyUs > 0 && read.peerCopyUs < read.receiveUs, JSON.stringify(read));
   assert.equal(read.copyOutUs + read.sendUs, 0);
   pair.destroy();
 });

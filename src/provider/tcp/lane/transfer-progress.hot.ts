@@ -5,6 +5,7 @@ import { assert } from '../../../base/assert.js';
 import { FAIL_CHANNEL } from '../../../base/failure.js';
 import type { ChunkIndex, TransferSlot } from '../../../base/quantity.js';
 import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
+import { chunkWordOf } from './chunk-confirmed.hot.js';
 import type { LaneCore, SessionLane } from './lane-core.js';
 import {
   ENGINE_FINISHED,
@@ -71,6 +72,13 @@ export function claimChunk(core: LaneCore, session: SessionLane): ChunkIndex {
     popActive(core, session);
   }
   return -1;
+}
+
+/** Word index of the first chunk that nobody has claimed; −1 when all are. */
+export function nextChunkWord(core: LaneCore, slot: TransferSlot): number {
+  const chunk = Atomics.load(core.int32, word(core, slot, TRANSFER_CLAIM));
+  if (chunk >= core.int32[word(core, slot, TRANSFER_CHUNK_COUNT)]!) return -1;
+  return chunkWordOf(core, slot, chunk);
 }
 
 function popActive(core: LaneCore, session: SessionLane): void {

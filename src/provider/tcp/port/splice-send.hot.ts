@@ -14,6 +14,7 @@ import {
   EPERM,
 } from '../../../ffi/libc/errno.js';
 import { iovAddr, iovBytes, MSG_MORE, sendVector, setIov } from '../../../ffi/libc/message.hot.js';
+import type { IovTable } from '../../../ffi/libc/message.js';
 import { emptyPipe, fillPipe } from '../../../ffi/libc/splice.hot.js';
 import type { SpliceState } from './splice-state.js';
 import {
@@ -26,6 +27,14 @@ import {
 
 /** A shorter run is copied: that costs less than the two calls. */
 export const SPLICE_BYTES_MIN = 64 * 1024;
+
+/** Whether something of it might go by reference. */
+export function hasLargeRange(table: IovTable, first: number, count: number): boolean {
+  for (let index = first; index < count; index++) {
+    if (iovBytes(table, index) >= ZERO_COPY_BYTES_MIN) return true;
+  }
+  return false;
+}
 
 /** As StreamPort.send with `isHeld`. */
 export function sendSpliced(state: SpliceState, first: number, count: number): number {

@@ -43,7 +43,9 @@ export class SpliceState {
 
   /** Whether the kernel may still send from memory that its owner is about to have back. */
   isReferring(unconfirmedBytes: number): boolean {
-    return this.sentBytes - unconfirmedBytes < this.referredBytes || this.pipeBytes > 0;
+    if (this.pipeBytes > 0) return true;
+    // What was sent before the first reference is not counted here, and may be unconfirmed too.
+    return this.referredBytes > 0 && this.sentBytes - unconfirmedBytes < this.referredBytes;
   }
 
   /** What lies in the pipe goes with it: its bytes are sent anew, from where they are. */

@@ -14,6 +14,9 @@ export const VECTOR_ENTRIES_MAX = 1024;
  */
 export type SendBy = 'copy' | 'splice' | 'zerocopy';
 
+/** `auto`: by splice or by copy, as each transfer says. */
+export type SendBySetting = SendBy | 'auto';
+
 /** Shorter ranges are always copied: heads and tables, whose memory is reused after a send. */
 export const ZERO_COPY_BYTES_MIN = 16 * 1024;
 

@@ -22,7 +22,7 @@ import {
   unconfirmedBytes,
 } from '../../../ffi/libc/socket.js';
 import { readTcpInfo } from '../../../ffi/libc/tcp-info.js';
-import { sendSpliced } from './splice-send.hot.js';
+import { hasLargeRange, sendSpliced } from './splice-send.hot.js';
 import { openSplice, type SpliceState } from './splice-state.js';
 import { type SendBy, type StreamPort, ZERO_COPY_FALLBACKS } from './stream-port.js';
 import { sendZeroCopy } from './zero-copy-send.hot.js';
@@ -36,7 +36,10 @@ export class TcpPort implements StreamPort {
   readonly #sendTable: IovTable;
   readonly #receiveTable: IovTable;
   readonly #zeroCopy: ZeroCopyState | undefined;
-  readonly #splice: SpliceState | undefined;
+  readonly #counters: Float64Array;
+  /** From the first large range on: many channels have none, and a pipe is two descriptors. */
+  #splice: SpliceState | undefined;
+  #isSpliceDue: boolean;
   #firstAddr = FLOAT_ZERO;
   #firstBytes = 0;
 
@@ -56,15 +59,22 @@ export class TcpPort implements StreamPort {
     this.#receiveTable = createIovTable();
     const table = this.#sendTable;
     this.#zeroCopy = sendBy === 'zerocopy' ? new ZeroCopyState(fd, table, counters) : undefined;
-    this.#splice = sendBy === 'splice' ? openSplice(fd, table, counters) : undefined;
-    if (sendBy === 'splice' && this.#splice === undefined) {
-      counters[ZERO_COPY_FALLBACKS] = floatAt(counters, ZERO_COPY_FALLBACKS) + 1;
-    }
+    this.#counters = counters;
+    this.#isSpliceDue = sendBy === 'splice';
+  }
+
+  #openSplice(): void {
+    this.#isSpliceDue = false;
+    const counters = this.#counters;
+    this.#splice = openSplice(this.fd, this.#sendTable, counters);
+    if (this.#splice !== undefined) return;
+    counters[ZERO_COPY_FALLBACKS] = floatAt(counters, ZERO_COPY_FALLBACKS) + 1;
   }
 
   /** Not any more, once the kernel has refused to splice: all is copied from then on. */
   get isByReference(): boolean {
-    return this.#zeroCopy !== undefined || this.#splice?.isRefused === false;
+    if (this.#zeroCopy !== undefined || this.#isSpliceDue) return true;
+    return this.#splice?.isRefused === false;
   }
 
   setSend(index: number, addr: Address, bytes: ByteCount): void {
@@ -73,6 +83,9 @@ export class TcpPort implements StreamPort {
 
   send(first: number, count: number, isHeld: boolean): number {
     if (isHeld && this.#zeroCopy !== undefined) return sendZeroCopy(this.#zeroCopy, first, count);
+    if (isHeld && this.#isSpliceDue && hasLargeRange(this.#sendTable, first, count)) {
+      this.#openSplice();
+    }
     const splice = this.#splice;
     if (splice === undefined) return sendVector(this.fd, this.#sendTable, first, count - first, 0);
     if (isHeld || splice.pipeBytes > 0) return sendSpliced(splice, first, count);

@@ -3,8 +3,7 @@
 // clears) and a cache line pair of its own.
 //
 //   0     magic, version, ring bytes
-//   64    nonce of the ATTACH, by the client: this is the file that was meant
-//   128   proof, by the server: the same memory is mapped at both ends
+//   128   proof by the client that it was the one who got the memory
 //   1024  client → server: tail, head, writer sleeps, reader sleeps, 128 bytes apart
 //   2048  server → client: the same
 //   4096  ring client → server, then ring server → client
@@ -12,9 +11,9 @@
 import { assert } from '../../../base/assert.js';
 
 export const SHM_MAGIC = 0x4d535854; // "TXSM" in memory order
-export const SHM_VERSION = 1;
-export const NONCE_AT = 64;
-export const ANSWER_AT = 128;
+export const SHM_VERSION = 3;
+export const PROOF_WORD = 128 / 4;
+export const PROOF_WORDS = 32 / 4;
 export const HEADER_BYTES = 4096;
 /** Fits into the caches of two cores, so that bytes are read before they leave them. */
 export const RING_BYTES = 1024 * 1024;

@@ -15,29 +15,45 @@ import {
   openFixedMemory,
 } from '../../../os/fixed-memory.js';
 import { WOULD_BLOCK } from '../port/stream-port.js';
-import { createShm, isAnswered, openShm } from './shm-file.js';
-import { directionOf, HEAD, HEADER_BYTES, READER_SLEEPS, RING_BYTES, TAIL } from './shm-layout.js';
+import { ShmMailbox, shareMemory } from './shm-handover.js';
+import {
+  directionOf,
+  HEAD,
+  HEADER_BYTES,
+  PROOF_WORD,
+  READER_SLEEPS,
+  RING_BYTES,
+  TAIL,
+} from './shm-layout.js';
+import type { ShmLink } from './shm-link.js';
 import { ShmPort } from './shm-port.js';
 import { EPROTO } from './shm-ring.hot.js';
 
 const EAGAIN = 11;
 
-function openPair(t: TestContext) {
-  const nonce = randomBytes(32);
-  const answer = randomBytes(32);
-  const clientLink = createShm(nonce);
-  const serverLink = openShm(nonce, answer);
-  assert.ok(isAnswered(clientLink, answer));
+/** Two mappings of the same memory; `shown`: the proof that the client will write into it. */
+function openLinks(shown?: Uint8Array): { serverLink: ShmLink; clientLink: ShmLink } {
+  const [nonce, answer, proof] = [randomBytes(32), randomBytes(32), randomBytes(32)];
+  const mailbox = new ShmMailbox(nonce, answer);
+  const serverLink = shareMemory(nonce, answer, proof);
+  const clientLink = mailbox.take(shown ?? proof);
+  mailbox.close();
+  assert.ok(typeof serverLink !== 'string' && clientLink !== undefined);
+  return { serverLink, clientLink };
+}
+
+function openPair(t: TestContext, shown?: Uint8Array) {
+  const { serverLink, clientLink } = openLinks(shown);
   const { clientFd, serverFd } = openLoopbackPair();
   const header = openFixedMemory(clientLink.addr, HEADER_BYTES);
-  const client = new ShmPort(clientFd, clientLink);
   const server = new ShmPort(serverFd, serverLink);
+  const client = new ShmPort(clientFd, clientLink);
   const open = new Set([client, server]);
   const close = (port: ShmPort): void => {
     if (open.delete(port)) port.close();
   };
   t.after(() => [...open].forEach(close));
-  return { client, server, words: header.int32, close };
+  return { client, server, words: header.int32, close, proof: serverLink.proof };
 }
 
 function memory(t: TestContext, bytes: number): FixedMemory {
@@ -127,6 +143,7 @@ test('shm port: only a peer that sleeps is rung, once, and not for what is there
   const { client, server } = openPair(t);
   const piece = memory(t, 2 * RING_BYTES);
   const bells = (port: ShmPort) => receiveInto(port.fd, piece.addr, 4096);
+  assert.equal(bells(server), 1, 'the client has shown its proof');
   assert.equal(sendOne(client, piece, 64), 64);
   assert.equal(bells(server), -EAGAIN, 'nobody sleeps');
   assert.equal(server.prepareSleep(), false, 'there is something to read');
@@ -142,6 +159,38 @@ test('shm port: only a peer that sleeps is rung, once, and not for what is there
   assert.equal(bells(client), -EAGAIN, 'a little room is not worth it');
   assert.equal(receiveOne(server, piece, RING_BYTES), RING_BYTES - 4096);
   assert.equal(bells(client), 1);
+});
+
+test('shm port: who got the memory without the proof is not heard, and is told nothing', (t) => {
+  const { client, server, words, close } = openPair(t, randomBytes(32));
+  const piece = memory(t, 4096);
+  assert.equal(sendOne(client, piece, 4096), 4096);
+  assert.equal(receiveOne(server, piece, 4096), WOULD_BLOCK);
+  assert.equal(sendOne(server, piece, 64), WOULD_BLOCK);
+  assert.equal(words[directionOf('server', true).word + TAIL], 0, 'nothing was written');
+  words[directionOf('client', true).word + TAIL] = -1;
+  assert.equal(server.prepareSleep(), true, 'nonsense breaks no rule: nobody is heard');
+  assert.equal(receiveOne(server, piece, 4096), WOULD_BLOCK);
+  close(client);
+  server.onBell();
+  assert.equal(receiveOne(server, piece, 4096), 0, 'its socket ends it, and nothing before that');
+});
+
+test('shm port: a proof that comes late is seen, also by a server about to sleep', (t) => {
+  const { client, server, words, proof } = openPair(t, randomBytes(32));
+  const piece = memory(t, 4096);
+  assert.equal(sendOne(client, piece, 100), 100);
+  server.onBell();
+  assert.equal(receiveOne(server, piece, 4096), WOULD_BLOCK);
+  assert.equal(server.prepareSleep(), true);
+  server.endSleep();
+  for (const [index, word] of proof.entries()) {
+    assert.equal(receiveOne(server, piece, 4096), WOULD_BLOCK, `after ${index} words`);
+    words[PROOF_WORD + index] = word;
+  }
+  assert.equal(server.prepareSleep(), false);
+  assert.equal(receiveOne(server, piece, 4096), 100);
+  assert.equal(sendOne(server, piece, 64), 64);
 });
 
 test('shm port: what was sent before the end is read, then the end', (t) => {

@@ -7,15 +7,11 @@ import { EAGAIN } from '../../../ffi/libc/errno.js';
 import { closeFd } from '../../../ffi/libc/file-descriptor.js';
 import { receiveInto, sendVector, setIov } from '../../../ffi/libc/message.hot.js';
 import { createIovTable, destroyIovTable, type IovTable } from '../../../ffi/libc/message.js';
-import {
-  createFixedMemory,
-  destroyFixedMemory,
-  type FixedMemory,
-  openFixedMemory,
-} from '../../../os/fixed-memory.js';
+import { SCRATCH_BYTES, scratchAddr } from '../../../ffi/libc/scratch.js';
+import { type FixedMemory, openFixedMemory } from '../../../os/fixed-memory.js';
 import { type PolledPort, WOULD_BLOCK } from '../port/stream-port.js';
-import type { ShmLink } from './shm-file.js';
-import { HEADER_BYTES, RING_BYTES } from './shm-layout.js';
+import { HEADER_BYTES, PROOF_WORD, RING_BYTES } from './shm-layout.js';
+import type { ShmLink } from './shm-link.js';
 import { knownBytes, lookAtPeer, sayAsleep, sayAwake } from './shm-ring.hot.js';
 import { type Bell, RingEnd } from './shm-ring.js';
 import { advanceVector, moveVector } from './shm-vector.hot.js';
@@ -23,7 +19,13 @@ import { ShmVector } from './shm-vector.js';
 
 /** Looks that found nothing, after which the socket is asked whether the peer still lives. */
 const LOOKS_PER_CHECK = 256;
-const DRAIN_BYTES = 4096;
+/**
+ * Views of this thread by address: a mapping that follows another lies where that was, mostly, and
+ * Node frees a view in a turn of the event loop, which lanes do not have.
+ */
+const views = new Map<number, FixedMemory>();
+/** A flood of channels leaves no more behind. */
+const VIEWS_MAX = 1024;
 /** A peer that rings without end is not listened to without end. */
 const DRAINS_MAX = 16;
 
@@ -37,7 +39,8 @@ export class ShmPort implements PolledPort, Bell {
   readonly #sending = new ShmVector();
   readonly #receiving = new ShmVector();
   readonly #bellTable: IovTable;
-  readonly #drain: FixedMemory;
+  /** False at the server until the client has shown that it was the one who got the memory. */
+  #isProved: boolean;
   #emptyLooks = 0;
   /** What the socket said at its end: 0, or −errno; 1 while it is open. */
   #ending = 1;
@@ -46,12 +49,18 @@ export class ShmPort implements PolledPort, Bell {
   constructor(fd: number, link: ShmLink) {
     this.fd = fd;
     this.#link = link;
-    const header = openFixedMemory(link.addr, HEADER_BYTES);
+    const header = viewHeader(link.addr);
     this.#out = new RingEnd(header, link.side, true, this);
     this.#in = new RingEnd(header, link.side, false, this);
-    this.#drain = createFixedMemory(DRAIN_BYTES);
     this.#bellTable = createIovTable();
-    setIov(this.#bellTable, 0, this.#drain.addr, 1);
+    setIov(this.#bellTable, 0, scratchAddr, 1);
+    this.#isProved = link.side === 'client';
+    if (!this.#isProved) return;
+    for (const [index, word] of link.proof.entries()) {
+      Atomics.store(header.int32, PROOF_WORD + index, word);
+    }
+    // The server may sleep by now.
+    this.ring();
   }
 
   setSend(index: number, addr: Address, bytes: ByteCount): void {
@@ -60,7 +69,7 @@ export class ShmPort implements PolledPort, Bell {
   }
 
   send(first: number, count: number): number {
-    const sent = moveVector(this.#out, this.#sending, first, count);
+    const sent = this.#mayMove() ? moveVector(this.#out, this.#sending, first, count) : 0;
     return sent === 0 ? WOULD_BLOCK : sent;
   }
 
@@ -74,13 +83,13 @@ export class ShmPort implements PolledPort, Bell {
   }
 
   receive(count: number): number {
-    const received = moveVector(this.#in, this.#receiving, 0, count);
+    const received = this.#mayMove() ? moveVector(this.#in, this.#receiving, 0, count) : 0;
     if (received !== 0) return received;
     if (this.#ending > 0 && ++this.#emptyLooks < LOOKS_PER_CHECK) return WOULD_BLOCK;
     this.#askSocket();
     if (this.#ending > 0) return WOULD_BLOCK;
     // What the peer wrote before it went is still there.
-    const last = moveVector(this.#in, this.#receiving, 0, count);
+    const last = this.#mayMove() ? moveVector(this.#in, this.#receiving, 0, count) : 0;
     return last === 0 ? this.#ending : last;
   }
 
@@ -90,6 +99,8 @@ export class ShmPort implements PolledPort, Bell {
   }
 
   prepareSleep(): boolean {
+    // The client rings once it has shown its proof: that bell may have been heard before the look.
+    if (!this.#isProved) return !this.#mayMove();
     const arrived = sayAsleep(this.#in);
     const room = this.#sending.isShort ? sayAsleep(this.#out) : 0;
     if (arrived === 0 && room === 0) return true;
@@ -121,17 +132,33 @@ export class ShmPort implements PolledPort, Bell {
     // Unread bytes would turn the farewell into a reset.
     this.#askSocket();
     closeFd(this.fd);
-    destroyFixedMemory(this.#drain);
     destroyIovTable(this.#bellTable);
     this.#link.unmap();
+  }
+
+  // A wrong proof is none: whoever else got the memory can neither end the channel nor be heard.
+  #mayMove(): boolean {
+    if (this.#isProved) return true;
+    const { words } = this.#in;
+    const { proof } = this.#link;
+    this.#isProved = proof.every((word, index) => Atomics.load(words, PROOF_WORD + index) === word);
+    return this.#isProved;
   }
 
   #askSocket(): void {
     this.#emptyLooks = 0;
     for (let round = 0; round < DRAINS_MAX && this.#ending > 0; round++) {
-      const taken = receiveInto(this.fd, this.#drain.addr, DRAIN_BYTES);
+      const taken = receiveInto(this.fd, scratchAddr, SCRATCH_BYTES);
       if (taken === -EAGAIN) return;
       if (taken <= 0) this.#ending = taken;
     }
   }
+}
+
+function viewHeader(addr: number): FixedMemory {
+  const known = views.get(addr);
+  if (known !== undefined) return known;
+  const made = openFixedMemory(addr, HEADER_BYTES);
+  if (views.size < VIEWS_MAX) views.set(addr, made);
+  return made;
 }

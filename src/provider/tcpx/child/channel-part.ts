@@ -37,6 +37,7 @@ import type { CpuMover } from './chunk-mover.js';
 import type { ChunkQueue } from './chunk-queue.js';
 import type { GpuSide } from './gpu-side.js';
 import type { ChunkFacts, GuardedPlugin } from './guarded-plugin.js';
+import type { RxdmWatch } from './rxdm-watch.js';
 
 export interface ChannelSurroundings {
   readonly plugin: GuardedPlugin;
@@ -49,7 +50,7 @@ export interface ChannelSurroundings {
   /** The rail GPU; undefined where all memory is the processor's. */
   readonly gpu: GpuSide | undefined;
   /** While accept is under way: whether the receive datapath manager owes an answer. */
-  isRxdmSilent(): boolean;
+  readonly rxdm: RxdmWatch;
   /** What the plugin warned of last; empty where nothing was heard. */
   lastWarning(): string;
   /** Size of the bounce buffer where somebody told it, else 0: the driver is asked. */

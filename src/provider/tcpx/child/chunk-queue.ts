@@ -18,8 +18,8 @@ const FIRST_PIECE = CHUNK_FIELDS;
 const ROW_FIELDS = CHUNK_FIELDS + 1;
 
 const ROWS_AT_START = 64;
-/** The application holds back before this; a queue that passes it is a bug. */
-const ROWS_MAX = 1 << 20;
+/** Twice tcpx.peerChunksMax, and what this end posts itself: a queue that passes it is a bug. */
+const ROWS_MAX = 1 << 22;
 
 /** The chunk at a position; one object per queue, overwritten by each load. */
 export class ChunkRow implements ChunkFacts {

@@ -70,7 +70,7 @@ export class HostChannel {
    * is still under way then is polled on, by the same call, until it has ended too.
    */
   pollJoin(): boolean {
-    const { plugin } = this.#surroundings;
+    const { plugin, rxdm } = this.#surroundings;
     const { channel, dev } = this.id;
     const { addr } = this.#page;
     if (this.#connecting !== 'ended') {
@@ -78,6 +78,7 @@ export class HostChannel {
       if (comm !== 0) this.send = new SendChannel(this.#surroundings, this.id, comm);
     }
     if (this.#accepting !== 'ended') {
+      if (this.#accepting === 'not begun') rxdm.begin(performance.now());
       const accept = () => plugin.accept(channel, this.#listenComm, addr + DEVICE_AT);
       const comm = this.#poll('accept', accept);
       if (comm !== 0) this.receive = this.#openReceive(comm, addr + DEVICE_AT);
@@ -89,8 +90,9 @@ export class HostChannel {
   }
 
   #requireAnswers(): void {
-    if (!this.#surroundings.isRxdmSilent()) return;
-    const { rxdmTimeoutMs } = this.#surroundings.options;
+    const { rxdm, options } = this.#surroundings;
+    if (!rxdm.isSilent(performance.now())) return;
+    const { rxdmTimeoutMs } = options;
     throw new TcpxError(
       'ERR_NCCLNET_HUNG',
       `accept on channel ${this.id.channel} (${this.id.nic}): the receive datapath manager took ` +
@@ -108,8 +110,13 @@ export class HostChannel {
     } finally {
       const progress = comm === 0 ? 'under way' : 'ended';
       if (end === 'connect') this.#connecting = progress;
-      else this.#accepting = progress;
+      else this.#endAccept(progress);
     }
+  }
+
+  #endAccept(progress: JoinProgress): void {
+    this.#accepting = progress;
+    if (progress === 'ended') this.#surroundings.rxdm.end();
   }
 
   // A comm that cannot be used is closed: nobody else knows of it.

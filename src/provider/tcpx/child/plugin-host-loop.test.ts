@@ -7,11 +7,12 @@ import { type Mapping, mapMemory, unmapMemory } from '../../../ffi/libc/mapping.
 import { type NetPlugin, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
 import type { PluginLogger } from '../../../ffi/nccl-net/plugin-logger.js';
 import { CHUNK_FIELDS, RECEIVE, RECORD_CHUNK, SEND } from '../host-layout.js';
+import { HostLink, publishRecords, putText, reserveRecord } from '../host-link.js';
 import type { HostOptions } from '../host-message.js';
-import { publishRecords, putText, reserveRecord, SharedLink } from '../shared-link.js';
 import { CpuMover } from './chunk-mover.js';
 import { GuardedPlugin } from './guarded-plugin.js';
 import { PluginHostLoop } from './plugin-host-loop.js';
+import { RxdmWatch } from './rxdm-watch.js';
 
 const CHANNELS = 3;
 const CHUNK_BYTES = 4096;
@@ -104,7 +105,7 @@ class NotingPlugin {
 
 function openLoop() {
   const plugin = new NotingPlugin();
-  const link = SharedLink.create();
+  const link = HostLink.create();
   // checked: the loop uses no more of it than is here
   const net = plugin as unknown as NetPlugin;
   const guarded = new GuardedPlugin(net, link.memory.int32, undefined);
@@ -120,7 +121,7 @@ function openLoop() {
       cpu: new CpuMover('none', CHUNK_BYTES, undefined),
       gpu: undefined,
       lastWarning: () => '',
-      isRxdmSilent: () => false,
+      rxdm: new RxdmWatch(OPTIONS.rxdmTimeoutMs),
       bounceBytes: () => 0,
     },
     deviceOf: () => 0,

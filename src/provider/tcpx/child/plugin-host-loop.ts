@@ -2,10 +2,12 @@
 // every channel after every post, tells what is finished. One thread makes every plugin call, so
 // that the GPU context that is current stays the same.
 
+import { systemClock } from '../../../base/clock.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../../../base/errors.js';
 import type { ChannelSlot, FlightNumber, Tag } from '../../../base/quantity.js';
 import { yieldCpu } from '../../../ffi/libc/cpu-affinity.js';
 import { writeByte } from '../../../ffi/libc/file-descriptor.js';
+import { SpinRest } from '../../../os/spin-rest.js';
 import type { ThreadPlacement } from '../helper-threads.js';
 import {
   CHUNK_CHANNEL,
@@ -25,18 +27,18 @@ import {
   WORD_APP_SLEEPS,
   WORD_HEARTBEAT,
 } from '../host-layout.js';
-import type { HostCommand, HostEvent, HostFailure } from '../host-message.js';
-import type { HostRegion, SharedRegion } from '../host-region.js';
 import {
+  type HostLink,
   peekRecord,
   publishRecords,
   putText,
   recordKind,
   releaseRecord,
   reserveRecord,
-  type SharedLink,
   textAt,
-} from '../shared-link.js';
+} from '../host-link.js';
+import type { HostCommand, HostEvent, HostFailure } from '../host-message.js';
+import type { HostRegion, SharedRegion } from '../host-region.js';
 import { ChannelJoins } from './channel-joins.js';
 import type { ChannelSurroundings } from './channel-part.js';
 import { HostChannel } from './host-channel.js';
@@ -56,7 +58,7 @@ const PARENT_MS = 100;
 type LoopDuty = 'onFallback' | 'onUnknownExtent' | 'onPart' | 'region';
 
 export interface LoopParts {
-  readonly link: SharedLink;
+  readonly link: HostLink;
   /** Written to when the application sleeps. */
   readonly wakeFd: number;
   readonly surroundings: Omit<ChannelSurroundings, LoopDuty>;
@@ -84,6 +86,7 @@ export class PluginHostLoop {
   readonly #placed = new Set<number>();
   /** Channels that are open, in an array: it is walked after every post. */
   #open: HostChannel[] = [];
+  readonly #rest = new SpinRest();
   #backlog: HostEvent[] = [];
   #hasNews = false;
   #isStopping = false;
@@ -114,8 +117,9 @@ export class PluginHostLoop {
       idle = moved ? 0 : idle + 1;
       if (moved) continue;
       const isBusy = this.#isBusy();
-      if (idle < (isBusy ? SPINS_BUSY : SPINS_IDLE)) {
-        yieldCpu();
+      const spins = isBusy ? SPINS_BUSY : SPINS_IDLE;
+      if (idle < spins && !this.#rest.isResting(systemClock.nowUs())) {
+        this.#rest.yield();
         continue;
       }
       this.#parts.link.sleep(isBusy ? NAP_MS : this.#joins.isActive ? JOIN_POLL_MS : SLEEP_MS);

@@ -16,8 +16,8 @@ import type { DeviceProperties } from '../../../ffi/nccl-net/properties.js';
 import { openUnpackLibrary } from '../../../ffi/unpack-library.js';
 import { judgePlacement, readHelperThreads, threadIds } from '../helper-threads.js';
 import { PLUGIN_CALLS, WORD_CALL } from '../host-layout.js';
+import { HostLink, putText } from '../host-link.js';
 import type { HostEvent, HostFacts, HostOptions } from '../host-message.js';
-import { putText, SharedLink } from '../shared-link.js';
 import { CallTrace } from '../trace/call-trace.js';
 import { CpuMover } from './chunk-mover.js';
 import { GpuSide } from './gpu-side.js';
@@ -38,7 +38,7 @@ const START_SECONDS = 660;
 /** For closing all comms at the end: joined threads, and RxDM's answer for every socket. */
 const CLOSE_SECONDS = 5;
 
-function runHost(options: HostOptions, link: SharedLink): void {
+function runHost(options: HostOptions, link: HostLink): void {
   stayForTheApplication();
   // Until the loop looks after itself: longer than anybody waits for the plugin's start.
   endProcessAfter(START_SECONDS);
@@ -51,7 +51,6 @@ function runHost(options: HostOptions, link: SharedLink): void {
   const logger = openLogger(options, link);
   const devices = guarded.init(logger);
   const threadsBefore = threadIds();
-  const rxdm = new RxdmWatch(options.rxdmTimeoutMs);
   const emulator = emulatorFacts(plugin.library);
   requireDeviceMemory(options, emulator !== undefined, absence);
   const gpu = context && new GpuSide(context, options.unpack, options.chunkBytes);
@@ -68,7 +67,7 @@ function runHost(options: HostOptions, link: SharedLink): void {
       cpu: new CpuMover(options.unpack, options.chunkBytes, openUnpackLibrary()),
       gpu,
       lastWarning: () => logger.lastWarning(),
-      isRxdmSilent: () => rxdm.isSilent(performance.now()),
+      rxdm: new RxdmWatch(options.rxdmTimeoutMs),
       bounceBytes: () => {
         const pages = emulator?.pages(options.gpu) ?? 0;
         return options.bounceBytes === 0 ? pages * PAGE_BYTES : options.bounceBytes;
@@ -114,7 +113,7 @@ function stayForTheApplication(): void {
   }
 }
 
-function openLogger(options: HostOptions, link: SharedLink): PluginLogger {
+function openLogger(options: HostOptions, link: HostLink): PluginLogger {
   const shim = options.isLogLost === true ? { shim: { path: '', absence: 'as asked' } } : {};
   const logger = openPluginLogger({ fd: LOG_FD, ...shim });
   // Told at once: the plugin may end the process before it is initialised.
@@ -122,7 +121,7 @@ function openLogger(options: HostOptions, link: SharedLink): PluginLogger {
   return logger;
 }
 
-function tell(link: SharedLink, event: HostEvent): void {
+function tell(link: HostLink, event: HostEvent): void {
   putText(link.events, JSON.stringify(event));
   writeByte(WAKE_FD);
 }
@@ -196,7 +195,7 @@ function bindingTexts() {
   };
 }
 
-const link = SharedLink.open(SHARED_FD, BELL_FD);
+const link = HostLink.open(SHARED_FD, BELL_FD);
 try {
   // checked: written by plugin-host.ts, of the same build
   runHost(JSON.parse(process.argv[2] ?? '{}') as HostOptions, link);

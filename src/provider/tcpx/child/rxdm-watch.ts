@@ -3,10 +3,9 @@
 // socket: it appeared after the plugin was initialised, and it stays.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { assert } from '../../../base/assert.js';
 
 const LOOK_MS = 200;
-/** No accept was under way for so long: what is open now belongs to none. */
-const REST_MS = 1000;
 
 export class RxdmWatch {
   readonly #limitMs: number;
@@ -14,30 +13,39 @@ export class RxdmWatch {
   #before: ReadonlySet<string> = new Set();
   readonly #sinceMs = new Map<string, number>();
   #lookedMs = Number.NEGATIVE_INFINITY;
+  #underWay = 0;
 
   constructor(limitMs: number, list: () => ReadonlySet<string> = ownUnixSockets) {
     this.#limitMs = limitMs;
     this.#list = list;
   }
 
-  /**
-   * Asked again and again while accept is under way, from its first poll on: whether a request has
-   * been without an answer for the limit.
-   */
+  /** Before the first call of an accept: what is open now belongs to none. */
+  begin(nowMs: number): void {
+    this.#underWay++;
+    if (this.#underWay > 1) return;
+    this.#before = this.#list();
+    this.#sinceMs.clear();
+    this.#lookedMs = nowMs;
+  }
+
+  /** An accept has ended: the manager answers, so what others wait for has its time anew. */
+  end(): void {
+    assert(this.#underWay > 0, 'an accept was under way');
+    this.#underWay--;
+    this.#sinceMs.clear();
+  }
+
+  /** Asked again and again while accept is under way: a request has had no answer for the limit. */
   isSilent(nowMs: number): boolean {
+    assert(this.#underWay > 0, 'asked while accept is under way');
     if (nowMs >= this.#lookedMs + LOOK_MS) this.#look(nowMs);
     return [...this.#sinceMs.values()].some((sinceMs) => nowMs - sinceMs >= this.#limitMs);
   }
 
   #look(nowMs: number): void {
     const open = this.#list();
-    const isFresh = nowMs >= this.#lookedMs + REST_MS;
     this.#lookedMs = nowMs;
-    if (isFresh) {
-      this.#before = open;
-      this.#sinceMs.clear();
-      return;
-    }
     for (const inode of this.#sinceMs.keys()) if (!open.has(inode)) this.#sinceMs.delete(inode);
     for (const inode of open) {
       if (!this.#before.has(inode) && !this.#sinceMs.has(inode)) this.#sinceMs.set(inode, nowMs);

@@ -28,7 +28,7 @@ import {
   WORD_HOST_SLEEPS,
 } from './host-layout.js';
 
-export class SharedLink {
+export class HostLink {
   readonly memory: FixedMemory;
   readonly commands: RecordRing;
   readonly events: RecordRing;
@@ -44,13 +44,13 @@ export class SharedLink {
     this.events = new RecordRing(this.memory, EVENTS_AT, EVENTS_BYTES);
   }
 
-  static create(): SharedLink {
-    return new SharedLink(createMemoryFile('tcpx-plugin-host', SHARED_BYTES), createPipe());
+  static create(): HostLink {
+    return new HostLink(createMemoryFile('tcpx-plugin-host', SHARED_BYTES), createPipe());
   }
 
   /** The same memory in the process that inherited the descriptor. */
-  static open(fd: number, bellFd: number): SharedLink {
-    return new SharedLink(fd, { readFd: bellFd, writeFd: -1 });
+  static open(fd: number, bellFd: number): HostLink {
+    return new HostLink(fd, { readFd: bellFd, writeFd: -1 });
   }
 
   /** The host's end of the doorbell, for the process to inherit. */

@@ -2,7 +2,7 @@
 
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../base/config.js';
+import type { Environment } from './config.js';
 
 export function isInstalled(program: string, environment: Environment): boolean {
   return (environment['PATH'] ?? '').split(':').some((folder) => {

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seededRandom } from '../base/random.js';
+import { SendWay, type SendWayName } from './send-way.js';
+
+const MIB = 1024 * 1024;
+const ROUNDS = 2000;
+
+interface Course {
+  /** Transfers before the way that was used last was used for good. */
+  readonly settledAt: number;
+  readonly changes: number;
+  readonly last: SendWayName;
+  /** Time of all against the better way from the first transfer on. */
+  readonly cost: number;
+}
+
+/** Transfers one after another; a copy takes `copyUs` where a reference takes 1000, plus noise. */
+function run(copyUs: number, noise: number, seed = 1): Course {
+  const random = seededRandom(seed);
+  const learner = new SendWay();
+  let usual: SendWayName = 'splice';
+  let changes = 0;
+  let settledAt = 0;
+  let spentUs = 0;
+  let bestUs = 0;
+  for (let turn = 0; turn < ROUNDS; turn++) {
+    const way = learner.wayFor(MIB, true);
+    const factor = 1 + noise * (random.nextBetween(0, 1000) / 1000);
+    const us = (way === 'copy' ? copyUs : 1000) * factor;
+    spentUs += us;
+    bestUs += Math.min(copyUs, 1000) * factor;
+    learner.onDone(MIB, us, way, 1);
+    const now = learner.wayFor(MIB, false);
+    if (now === usual) continue;
+    usual = now;
+    changes++;
+    settledAt = turn;
+  }
+  return { settledAt, changes, last: usual, cost: spentUs / bestUs - 1 };
+}
+
+test('send way: a table of machines, with and without noise', () => {
+  const cases: readonly (readonly [number, number, SendWayName])[] = [
+    // µs of a copy against 1000 by reference, noise, the way in the end.
+    [700, 0, 'copy'],
+    [890, 0, 'copy'],
+    [950, 0, 'splice'],
+    [1000, 0, 'splice'],
+    [1300, 0, 'splice'],
+    [800, 0.3, 'copy'],
+    [1100, 0.3, 'splice'],
+    [1500, 1, 'splice'],
+  ];
+  for (const [copyUs, noise, last] of cases) {
+    for (let seed = 1; seed <= 20; seed++) {
+      const course = run(copyUs, noise, seed);
+      const label = `${copyUs} µs, noise ${noise}, seed ${seed}: ${JSON.stringify(course)}`;
+      assert.equal(course.last, last, label);
+      assert.ok(course.settledAt <= 40 || noise > 0, label);
+      assert.ok(course.changes <= (noise > 0 ? 3 : 1), label);
+      // A copy that gains less than 7 % is left alone for its CPU.
+      assert.ok(course.cost < (copyUs === 950 ? 0.06 : 0.02), label);
+    }
+  }
+});
+
+test('send way: what has become faster is found again', () => {
+  const learner = new SendWay();
+  const turns = (count: number, copyUs: number) => {
+    for (let turn = 0; turn < count; turn++) {
+      const way = learner.wayFor(MIB, true);
+      learner.onDone(MIB, way === 'copy' ? copyUs : 1000, way, 1);
+    }
+    return learner.wayFor(MIB, false);
+  };
+  assert.equal(turns(100, 800), 'copy');
+  assert.match(learner.reasonFor(MIB), /^auto: a copy took 0\.80 × the time of references$/);
+  assert.equal(turns(1000, 1200), 'splice');
+});
+
+test('send way: with another number of lanes all is new, and sizes have nothing in common', () => {
+  const learner = new SendWay();
+  for (let turn = 0; turn < 60; turn++) {
+    const way = learner.wayFor(MIB, true);
+    learner.onDone(MIB, way === 'copy' ? 800 : 1000, way, 1);
+  }
+  assert.equal(learner.wayFor(MIB, false), 'copy');
+  assert.equal(learner.wayFor(64 * MIB, false), 'splice');
+  assert.match(learner.reasonFor(64 * MIB), /no copy has been tried/);
+  for (let turn = 0; turn < 60; turn++) {
+    const way = learner.wayFor(MIB, true);
+    learner.onDone(MIB, way === 'copy' ? 1200 : 1000, way, 2);
+  }
+  assert.equal(learner.wayFor(MIB, false), 'splice');
+});
+
+test('send way: nothing is tried where something else is', () => {
+  const learner = new SendWay();
+  for (let turn = 0; turn < 50; turn++) assert.equal(learner.wayFor(MIB, false), 'splice');
+});

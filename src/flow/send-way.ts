@@ -1,0 +1,113 @@
+// Whether the payload of a session's transfers leaves as references to its pages or is copied by
+// the kernel. References cost a third of the sender's CPU, copies are faster on some machines and
+// under some congestion controls, and nobody can tell beforehand. So a session tries: for each size
+// it uses the way that was faster, and the other one now and then. Pure.
+
+export type SendWayName = 'splice' | 'copy';
+
+/** Shorter payload is copied in any case. */
+export const WAY_BYTES_MIN = 64 * 1024;
+/** Samples of each way that count, the newest; and how many of both a change needs. */
+const SAMPLES = 8;
+const SAMPLES_MIN = 5;
+/** Of the samples in order: noise only ever slows, so the faster ones tell more. */
+const QUARTILE = 0.25;
+/** Every so many transfers of a size are a trial, until both ways are known and later. */
+// Not those of the spread over lanes, and odd: see there.
+const TRIAL_TURNS = 5;
+const SETTLED_TRIAL_TURNS = 63;
+/** A copy must be faster by this to be worth its CPU; a reference need only be as fast. */
+const GAIN_OF_COPY = 0.93;
+/** A way that was slower by this is tried once in so many trials: things may change. */
+const HOPELESS = 1.25;
+const HOPELESS_TRIALS = 8;
+
+interface SizeClass {
+  current: SendWayName;
+  turns: number;
+  trials: number;
+  /** Lanes with which the samples were taken: with others all is new. */
+  lanes: number;
+  readonly samples: Record<SendWayName, number[]>;
+  reason: string;
+}
+
+const FIRST = 'auto: by reference first, no copy has been tried';
+
+export class SendWay {
+  /** By the power of two that the transfer's bytes reach. */
+  readonly #classes: (SizeClass | undefined)[] = [];
+
+  /** `mayTry`: nothing else about this transfer is a trial. */
+  wayFor(bytes: number, mayTry: boolean): SendWayName {
+    const size = this.#classOf(bytes);
+    if (mayTry) size.turns++;
+    const period = isKnown(size) ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
+    if (!mayTry || size.turns % period !== 0) return size.current;
+    size.trials++;
+    const isDue = !isHopeless(size) || size.trials % HOPELESS_TRIALS === 0;
+    return isDue ? otherThan(size.current) : size.current;
+  }
+
+  onDone(bytes: number, durationUs: number, way: SendWayName, lanes: number): void {
+    const size = this.#classOf(bytes);
+    if (lanes !== size.lanes) {
+      size.lanes = lanes;
+      for (const samples of Object.values(size.samples)) samples.length = 0;
+    }
+    const samples = size.samples[way];
+    if (samples.length === SAMPLES) samples.shift();
+    samples.push(durationUs / bytes);
+    if (way !== size.current) this.#judge(size);
+  }
+
+  /** Why transfers of so many bytes go as they do. */
+  reasonFor(bytes: number): string {
+    return this.#classOf(bytes).reason;
+  }
+
+  #judge(size: SizeClass): void {
+    if (!isKnown(size)) return;
+    const other = otherThan(size.current);
+    const [used, tried] = [quartile(size.samples[size.current]), quartile(size.samples[other])];
+    const isBetter = tried < used * (other === 'copy' ? GAIN_OF_COPY : 1);
+    if (isBetter) size.current = other;
+    const [splice, copy] = other === 'copy' ? [used, tried] : [tried, used];
+    size.reason = `auto: a copy took ${(copy / splice).toFixed(2)} × the time of references`;
+  }
+
+  #classOf(bytes: number): SizeClass {
+    const index = Math.floor(Math.log2(bytes));
+    const known = this.#classes[index];
+    if (known !== undefined) return known;
+    const fresh: SizeClass = {
+      current: 'splice',
+      turns: 0,
+      trials: 0,
+      lanes: 0,
+      samples: { splice: [], copy: [] },
+      reason: FIRST,
+    };
+    this.#classes[index] = fresh;
+    return fresh;
+  }
+}
+
+function otherThan(way: SendWayName): SendWayName {
+  return way === 'splice' ? 'copy' : 'splice';
+}
+
+function isKnown({ samples }: SizeClass): boolean {
+  return samples.splice.length >= SAMPLES_MIN && samples.copy.length >= SAMPLES_MIN;
+}
+
+function isHopeless({ current, samples }: SizeClass): boolean {
+  const tried = samples[otherThan(current)];
+  if (tried.length < SAMPLES_MIN) return false;
+  return quartile(tried) > quartile(samples[current]) * HOPELESS;
+}
+
+function quartile(samples: readonly number[]): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) * QUARTILE)] ?? Number.NaN;
+}
