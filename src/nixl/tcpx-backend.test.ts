@@ -127,6 +127,32 @@ test('TCPX: more posts than transfers fit wait for room', async (t) => {
   for (const request of requests) assert.equal(a.agent.releaseXferReq(request), 0);
 });
 
+test('TCPX: a post that waited for room is posted once, whoever lets it go', async (t) => {
+  const a = await open(t, 'a', { 'memory.transfersMax': '16' });
+  const b = await open(t, 'b');
+  a.agent.loadRemoteMD(b.agent.getLocalMD());
+  await a.agent.makeConnection('b');
+  const requests = Array.from({ length: 64 }, (_, index) =>
+    a.agent.createXferReq(XferOp.WRITE, a.list, b.list, 'b', { notif: String(index) }),
+  );
+  for (const request of requests) assert.equal(a.agent.postXferReq(request), NixlStatus.IN_PROG);
+  // Looks at the last alone, so what lets it go is its own look.
+  const last = requests.at(-1);
+  assert.ok(last !== undefined);
+  while (a.agent.getXferStatus(last) === NixlStatus.IN_PROG);
+  for (const request of requests) await a.agent.waitXferReq(request);
+  for (const request of requests) assert.equal(a.agent.releaseXferReq(request), 0);
+  const texts: string[] = [];
+  while (texts.length < requests.length) {
+    const notifs = (await b.agent.waitNotifs(10_000)).get('a') ?? [];
+    texts.push(...notifs.map((notif) => Buffer.from(notif).toString()));
+  }
+  assert.deepEqual(
+    texts.map(Number).sort((x, y) => x - y),
+    requests.map((_, index) => index),
+  );
+});
+
 test('TCPX: columns plan the same chunks as blocks do', () => {
   const rights = { read: true, write: true };
   const key = '0123456789abcdef0123456789abcdef';

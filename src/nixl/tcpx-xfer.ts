@@ -72,8 +72,9 @@ export class TcpxXfer implements PeerWaiter {
   check(): NixlStatus {
     if (this.#status !== NixlStatus.IN_PROG) return this.#status;
     if (this.#isWaiting) {
+      // Whoever hears of what has ended may let this transfer proceed: it is posted once.
       this.#engine.poll();
-      this.#start();
+      this.proceed();
     } else {
       this.#transfer?.poll();
       this.#look();

@@ -10,7 +10,10 @@ import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { sleepMs } from '../../src/base/clock.js';
 
-const START_MS_MAX = 15_000;
+const START_MS_MAX = 60_000;
+const TRIES = 3;
+/** The end of what a server says is kept, to tell why it did not start. */
+const SAID_MAX = 4096;
 
 /** Why etcd tests cannot run here; undefined when they can. */
 export function etcdSkipReason(): string | undefined {
@@ -24,6 +27,7 @@ export class EtcdServer {
   readonly #peerUrl: string;
   readonly #directory: string;
   #child: ChildProcess | undefined;
+  #said = '';
 
   private constructor(directory: string, clientPort: number, peerPort: number) {
     this.#directory = directory;
@@ -31,15 +35,22 @@ export class EtcdServer {
     this.#peerUrl = `http://127.0.0.1:${peerPort}`;
   }
 
+  /** A port that was free a moment ago may be another's by now: then with others. */
   static async start(t: TestContext): Promise<EtcdServer> {
-    const directory = await mkdtemp(join(tmpdir(), 'etcd-test-'));
-    const server = new EtcdServer(directory, await freePort(), await freePort());
-    t.after(async () => {
-      await server.stop();
-      await rm(directory, { recursive: true, force: true });
-    });
-    await server.start();
-    return server;
+    for (let triesLeft = TRIES; ; triesLeft--) {
+      const directory = await mkdtemp(join(tmpdir(), 'etcd-test-'));
+      const server = new EtcdServer(directory, await freePort(), await freePort());
+      t.after(async () => {
+        await server.stop();
+        await rm(directory, { recursive: true, force: true });
+      });
+      try {
+        await server.start();
+        return server;
+      } catch (error) {
+        if (triesLeft === 1 || !server.#said.includes('address already in use')) throw error;
+      }
+    }
   }
 
   async start(): Promise<void> {
@@ -53,10 +64,16 @@ export class EtcdServer {
       'initial-cluster': `test=${this.#peerUrl}`,
     };
     const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
-    this.#child = spawn('etcd', args, { stdio: 'ignore' });
+    const child = spawn('etcd', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = child;
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = (this.#said + text).slice(-SAID_MAX);
+    });
     const stopAtMs = performance.now() + START_MS_MAX;
     while (!(await this.#isHealthy())) {
-      if (performance.now() > stopAtMs) throw new Error(`etcd at ${this.url} does not start`);
+      if (child.exitCode !== null || performance.now() > stopAtMs) {
+        throw new Error(`etcd at ${this.url} does not start: ${this.#said}`);
+      }
       await sleepMs(50);
     }
   }
