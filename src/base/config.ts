@@ -147,21 +147,28 @@ function resolveSetting(
   profile: Profile | undefined,
 ): EffectiveSetting {
   const setting = settingOf(name);
-  const flagText = sources.flags?.[name];
-  if (flagText !== undefined) {
-    return parsed(name, setting, flagText, `flag --${setting.flag ?? name}`);
+  const names = SETTING_NAMES.filter((one) => one === setting.follows);
+  names.unshift(name);
+  for (const given of names) {
+    const text = sources.flags?.[given];
+    const flag = settingOf(given).flag ?? given;
+    if (text !== undefined) return parsed(name, setting, text, `flag --${flag}`);
   }
-  const option = sources.options?.[name];
-  if (option !== undefined) return parsed(name, setting, optionText(name, option), 'option');
+  for (const given of names) {
+    const option = sources.options?.[given];
+    if (option !== undefined) return parsed(name, setting, optionText(name, option), 'option');
+  }
   for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
     const text = sources.environment?.[variable];
     if (text !== undefined && text !== '') {
       return parsed(name, setting, text, `environment ${variable}`);
     }
   }
-  const measured = profile?.texts[name];
-  if (profile !== undefined && measured !== undefined) {
-    return parsed(name, setting, measured, `profile ${profile.path}`);
+  for (const given of names) {
+    const text = profile?.texts[given];
+    if (profile !== undefined && text !== undefined) {
+      return parsed(name, setting, text, `profile ${profile.path}`);
+    }
   }
   return { name, value: setting.fallback, origin: 'default' };
 }
@@ -178,7 +185,8 @@ function optionText(name: SettingName, option: unknown): string {
 }
 
 function parsed(name: SettingName, setting: Setting, text: string, origin: string) {
-  if (text === 'auto' && setting.canBeAuto === true) {
+  const canBeAuto = setting.canBeAuto === true || setting.follows !== undefined;
+  if (text === 'auto' && canBeAuto) {
     return { name, value: setting.fallback, origin: 'default' };
   }
   const value = parseSettingValue(setting, text);

@@ -2,6 +2,9 @@
 
 import type { Setting } from './setting.js';
 
+/** Of flow.windowChunks, which both windows follow. */
+const WINDOW_VARIABLE = 'NIXL_TCPX_FLOW_WINDOW_CHUNKS';
+
 export const TCPX_SETTINGS = {
   'tcpx.processes': {
     kind: 'choice',
@@ -42,9 +45,11 @@ export const TCPX_SETTINGS = {
     minimum: 1,
     maximum: 256,
     flag: 'send-window',
-    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    follows: 'flow.windowChunks',
+    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE', WINDOW_VARIABLE],
     summary:
-      'Sends in flight on one channel, of the plugin’s pool of 16: the provider refuses more.',
+      'Sends in flight on one channel, of the plugin’s pool of 16: the provider refuses more. ' +
+      'Where it is not set, flow.windowChunks counts, if that is.',
     cost: 'Each takes a chunk of the send ring.',
   },
   'tcpx.recvWindow': {
@@ -53,10 +58,11 @@ export const TCPX_SETTINGS = {
     minimum: 1,
     maximum: 256,
     flag: 'recv-window',
-    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
+    follows: 'flow.windowChunks',
+    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE', WINDOW_VARIABLE],
     summary:
       'Receives of one channel that are posted and not yet consumed, of the plugin’s pool of 16: ' +
-      'the provider refuses more.',
+      'the provider refuses more. Where it is not set, flow.windowChunks counts, if that is.',
     cost: 'Each may hold a chunk of the bounce buffer.',
   },
   'tcpx.sendFrom': {

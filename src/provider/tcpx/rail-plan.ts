@@ -177,7 +177,7 @@ export function checkWindows(values: SettingValues): void {
     throw new TcpxError(
       'ERR_CONFIG_VALUE',
       `${name}: ${values[name]} in flight on a channel, but the plugin has a pool of ` +
-        `${REQUEST_POOL} requests per channel (--${flag}, ${aliases.join(', ')})`,
+        `${REQUEST_POOL} requests per channel (--${flag}, --window, ${aliases.join(', ')})`,
       { facts: { name, value: values[name], pool: REQUEST_POOL } },
     );
   }
