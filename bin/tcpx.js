@@ -2,7 +2,7 @@
 // A process that may open too few files ends in the loader of Node, with a trace of its own files.
 try {
   const { launchUrl } = await import('../dist/src/base/launch.js');
-  await import(launchUrl('cli/start.js').href);
+  await import(launchUrl('cli/start.js', '.js').href);
 } catch (error) {
   if (error?.code !== 'EMFILE' && error?.code !== 'ENFILE') throw error;
   process.stderr.write(

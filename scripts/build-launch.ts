@@ -3,8 +3,8 @@
 
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
-import { build, type OutputFile, type Plugin } from 'esbuild';
+import { basename, extname, join, relative } from 'node:path';
+import { type BuildOptions, build, type OutputFile, type Plugin } from 'esbuild';
 import { repositoryRoot, walk } from './repository.js';
 
 const SOURCES = join(repositoryRoot, 'dist/src');
@@ -16,7 +16,7 @@ const ENTRY = /(-worker|-main|\/cli\/start)\.js$/;
 const entries = walk(repositoryRoot, 'dist/src')
   .filter((path) => ENTRY.test(path) && !path.includes('/launch/'))
   .map((path) => join(repositoryRoot, path));
-const names = entries.map((path) => basename(path));
+const names = entries.map((path) => basename(path, '.js'));
 const double = names.find((name, index) => names.indexOf(name) !== index);
 if (double !== undefined) throw new Error(`two entries are called ${double}`);
 
@@ -36,40 +36,49 @@ const ownPlaces: Plugin = {
   },
 };
 
-/**
- * These are loaded into one thread, where no module may be there twice, and share parts. Every
- * other entry is one file, because each further file costs a start about half a millisecond.
- */
-const TOGETHER: readonly string[] = ['start.js', 'lane-worker.js', 'client-memory-main.js'];
-const together = entries.filter((path) => TOGETHER.includes(basename(path)));
-const groups = [
-  together,
-  ...entries.filter((path) => !together.includes(path)).map((path) => [path]),
-];
+/** These are loaded into one thread, where no module may be there twice, and share parts. */
+const TOGETHER: readonly string[] = ['start.js', 'client-memory-main.js'];
 
-async function buildGroup(entryPoints: string[]): Promise<OutputFile[]> {
+async function buildGroup(entryPoints: string[], kind: BuildOptions): Promise<OutputFile[]> {
   const { outputFiles } = await build({
     entryPoints,
     outdir: FOLDER,
     entryNames: '[name]',
     chunkNames: 'part-[hash]',
     bundle: true,
-    splitting: true,
-    format: 'esm',
     platform: 'node',
     target: 'node20.19',
     packages: 'external',
-    write: false,
     logLevel: 'warning',
     plugins: [ownPlaces],
+    ...kind,
+    write: false,
   });
   return outputFiles;
 }
 
-const outputFiles = (await Promise.all(groups.map(buildGroup))).flat();
+const MODULES: BuildOptions = { format: 'esm', splitting: true };
+/**
+ * Every other entry is one script of the older kind: each further file costs a start about half a
+ * millisecond, and of a script V8 compiles only what is called.
+ */
+const SCRIPT: BuildOptions = {
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  // What a script has in place of a module's own address.
+  banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
+  define: { 'import.meta.url': 'ownUrl' },
+};
+
+const isTogether = (path: string): boolean => TOGETHER.includes(basename(path));
+const builds = entries
+  .filter((path) => !isTogether(path))
+  .map((path) => buildGroup([path], SCRIPT));
+builds.push(buildGroup(entries.filter(isTogether), MODULES));
+const outputFiles = (await Promise.all(builds)).flat();
 mkdirSync(FOLDER, { recursive: true });
 const made = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
-const isEntry = (name: string): number => Number(names.includes(name));
+const isEntry = (name: string): number => Number(names.includes(basename(name, extname(name))));
 // Entries last and each at once: whoever starts one meanwhile finds all that it imports.
 for (const name of [...made.keys()].sort((a, b) => isEntry(a) - isEntry(b))) {
   writeFileSync(join(FOLDER, `${name}.new`), made.get(name) ?? '');

@@ -147,30 +147,58 @@ function resolveSetting(
   profile: Profile | undefined,
 ): EffectiveSetting {
   const setting = settingOf(name);
-  const names = SETTING_NAMES.filter((one) => one === setting.follows);
-  names.unshift(name);
-  for (const given of names) {
-    const text = sources.flags?.[given];
-    const flag = settingOf(given).flag ?? given;
-    if (text !== undefined) return parsed(name, setting, text, `flag --${flag}`);
+  const names = [name, ...SETTING_NAMES.filter((one) => one === setting.follows)];
+  const given =
+    flagOf(names, sources) ??
+    optionOf(names, sources) ??
+    variableOf([environmentName(name), ...(setting.aliases ?? [])], sources) ??
+    measured(names, profile);
+  if (given === undefined) return { name, value: setting.fallback, origin: 'default' };
+  return parsed(name, setting, given.text, given.origin);
+}
+
+/** What one source gives for a setting. */
+interface Given {
+  readonly text: string;
+  readonly origin: string;
+}
+
+function flagOf(names: readonly SettingName[], { flags = {} }: ConfigSources): Given | undefined {
+  for (const name of names) {
+    const text = flags[name];
+    if (text !== undefined) return { text, origin: `flag --${settingOf(name).flag ?? name}` };
   }
-  for (const given of names) {
-    const option = sources.options?.[given];
-    if (option !== undefined) return parsed(name, setting, optionText(name, option), 'option');
+  return undefined;
+}
+
+function optionOf(
+  names: readonly SettingName[],
+  { options = {} }: ConfigSources,
+): Given | undefined {
+  for (const name of names) {
+    const option = options[name];
+    if (option !== undefined) return { text: optionText(name, option), origin: 'option' };
   }
-  for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
-    const text = sources.environment?.[variable];
-    if (text !== undefined && text !== '') {
-      return parsed(name, setting, text, `environment ${variable}`);
-    }
+  return undefined;
+}
+
+function variableOf(
+  variables: readonly string[],
+  { environment = {} }: ConfigSources,
+): Given | undefined {
+  for (const variable of variables) {
+    const text = environment[variable] ?? '';
+    if (text !== '') return { text, origin: `environment ${variable}` };
   }
-  for (const given of names) {
-    const text = profile?.texts[given];
-    if (profile !== undefined && text !== undefined) {
-      return parsed(name, setting, text, `profile ${profile.path}`);
-    }
+  return undefined;
+}
+
+function measured(names: readonly SettingName[], profile: Profile | undefined): Given | undefined {
+  for (const name of names) {
+    const text = profile?.texts[name];
+    if (text !== undefined) return { text, origin: `profile ${profile?.path ?? ''}` };
   }
-  return { name, value: setting.fallback, origin: 'default' };
+  return undefined;
 }
 
 // Programs without types pass anything.

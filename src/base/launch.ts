@@ -11,10 +11,11 @@ const COMPILED = new URL('../.tsbuildinfo', SOURCES);
 
 /**
  * `entry` is a module by its path below src/, as "bench/bench-worker-main.js". In a tree that was
- * compiled since, its launch file is out of date, and the module itself is taken.
+ * compiled since, its launch file is out of date, and the module itself is taken. Launch files are
+ * scripts, `.cjs`; only what one thread loads several of are modules.
  */
-export function launchUrl(entry: string): URL {
-  const launch = new URL(basename(entry), FOLDER);
+export function launchUrl(entry: string, extension: '.cjs' | '.js' = '.cjs'): URL {
+  const launch = new URL(basename(entry, '.js') + extension, FOLDER);
   return modifiedMs(launch) > modifiedMs(COMPILED) ? launch : new URL(entry, SOURCES);
 }
 

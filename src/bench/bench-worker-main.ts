@@ -17,45 +17,54 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 // A terminal tells all processes; the parent says when to stop.
 process.on('SIGINT', () => undefined);
 
+/** The first one says against whom. */
+interface BenchOrder {
+  readonly kind?: 'go' | 'stop';
+  readonly host: string;
+  readonly port: number;
+  readonly hasProgress: boolean;
+}
+
 const PROGRESS_MS = 200;
 let toldMs = 0;
 const stop = new AbortController();
 const stopped = once(stop.signal, 'abort');
-const [order] = (await once(process, 'message')) as [
-  { host: string; port: number; hasProgress: boolean },
-];
 const go = new Promise<void>((resolve) => {
-  process.on('message', ({ kind }: { kind: 'go' | 'stop' }) => {
+  process.on('message', ({ kind }: BenchOrder) => {
     if (kind === 'go') resolve();
-    else stop.abort();
+    if (kind === 'stop') stop.abort();
   });
 });
-try {
-  const result = await runBench({
-    config,
-    log,
-    host: order.host,
-    port: order.port,
-    stop: stop.signal,
-    onProgress: tellProgress,
-    onInterval: (interval) => {
-      if (values['bench.intervalSeconds'] > 0) process.send?.({ kind: 'interval', interval });
-    },
-    onWarm: async () => {
-      process.send?.({ kind: 'warm' });
-      await Promise.race([go, stopped]);
-      if (stop.signal.aborted) throw nothingMeasured();
-    },
-  });
-  await tell({ kind: 'result', result });
-} catch (error) {
-  if (!isTcpxError(error)) throw error;
-  await tell({ kind: 'failed', code: error.code, message: error.message });
+process.once('message', (order: BenchOrder) => void measure(order));
+
+async function measure({ host, port, hasProgress }: BenchOrder): Promise<void> {
+  try {
+    const result = await runBench({
+      config,
+      log,
+      host,
+      port,
+      stop: stop.signal,
+      onProgress: hasProgress ? tellProgress : () => undefined,
+      onInterval: (interval) => {
+        if (values['bench.intervalSeconds'] > 0) process.send?.({ kind: 'interval', interval });
+      },
+      onWarm: async () => {
+        process.send?.({ kind: 'warm' });
+        await Promise.race([go, stopped]);
+        if (stop.signal.aborted) throw nothingMeasured();
+      },
+    });
+    await tell({ kind: 'result', result });
+  } catch (error) {
+    if (!isTcpxError(error)) throw error;
+    await tell({ kind: 'failed', code: error.code, message: error.message });
+  }
+  process.disconnect();
 }
-process.disconnect();
 
 function tellProgress(fraction: number, rate: number): void {
-  if (!order.hasProgress || performance.now() - toldMs < PROGRESS_MS) return;
+  if (performance.now() - toldMs < PROGRESS_MS) return;
   toldMs = performance.now();
   process.send?.({ kind: 'progress', fraction, rate });
 }

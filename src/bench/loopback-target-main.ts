@@ -12,14 +12,18 @@ const log = createLog({ level: values['log.level'], format: values['log.format']
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 // A terminal tells both processes; the parent ends its run in order, and this with it.
 process.on('SIGINT', () => undefined);
-try {
-  const service = await openBenchService({ config, log, port: 0 });
-  process.send?.({ port: service.port });
-  await service.finished;
-  await service.close();
-} catch (error) {
-  if (!isTcpxError(error)) throw error;
-  // Told by the parent, which knows how.
-  process.send?.({ code: error.code, message: error.message });
+void serve();
+
+async function serve(): Promise<void> {
+  try {
+    const service = await openBenchService({ config, log, port: 0 });
+    process.send?.({ port: service.port });
+    await service.finished;
+    await service.close();
+  } catch (error) {
+    if (!isTcpxError(error)) throw error;
+    // Told by the parent, which knows how.
+    process.send?.({ code: error.code, message: error.message });
+  }
+  process.disconnect();
 }
-process.disconnect();

@@ -59,7 +59,8 @@ describe('package: checked by tools', () => {
     assert.equal(exitCode, 0, stdout + stderr);
   });
 
-  for (const compiler of ['typescript-oldest', 'typescript', 'typescript-native']) {
+  // The oldest that we name, and the newest; in between lies the one that ESLint reads all by.
+  for (const compiler of ['typescript-oldest', 'typescript-native']) {
     for (const [module, resolution] of [
       ['nodenext', 'nodenext'],
       ['esnext', 'bundler'],

@@ -45,8 +45,8 @@ describe('package', () => {
   test('package: holds what runs, and neither tests nor build leftovers', () => {
     const paths = packed.files.map((file) => file.path);
     const wanted = ['bin/tcpx.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'LICENSE'];
-    const launched = ['start', 'lane-worker', 'plugin-host-main', 'loopback-target-main'];
-    wanted.push(...launched.map((name) => `dist/src/launch/${name}.js`));
+    const launched = ['start.js', 'lane-worker.cjs', 'plugin-host-main.cjs'];
+    wanted.push(...launched.map((name) => `dist/src/launch/${name}`));
     for (const path of [...wanted, 'native/logger/logger.c']) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
@@ -81,7 +81,7 @@ describe('package', () => {
       pathToFileURL(join(installed, 'dist/src/base/launch.js')).href
     )) as typeof import('../../src/base/launch.js');
     const lane = launchUrl('provider/tcp/lane/lane-worker.js');
-    assert.equal(fileURLToPath(lane), join(installed, 'dist/src/launch/lane-worker.js'));
+    assert.equal(fileURLToPath(lane), join(installed, 'dist/src/launch/lane-worker.cjs'));
   });
 
   test('package: npx starts the command', async (t) => {

@@ -24,28 +24,30 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 // A terminal and a launcher tell all processes; the parent says when to stop.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
-const [first] = (await once(process, 'message')) as [WorkerOrder];
-assert(first.kind === 'open', 'a worker process is told its workers first');
-const configs = first.workers.map(({ gpu, nic }) => workerConfig(config, gpu, nic));
+/** Of each of its workers, once it is told of them. */
+let configs: readonly Config[] = [];
 /** When the parent has said go, by round. */
 const starts = new Map<number, (atMs: number) => void>();
 const started = new Map<number, Promise<number>>();
 const stop = new AbortController();
 const stopped = once(stop.signal, 'abort');
+process.once('message', (order: WorkerOrder) => {
+  open(order).catch(fail);
+});
 
-try {
+async function open(order: WorkerOrder): Promise<void> {
+  assert(order.kind === 'open', 'a worker process is told its workers first');
+  configs = order.workers.map(({ gpu, nic }) => workerConfig(config, gpu, nic));
   const services: BenchService[] = [];
-  for (const [worker, { port }] of first.workers.entries()) {
+  for (const [worker, { port }] of order.workers.entries()) {
     services.push(await openTarget(worker, port));
   }
-  process.on('message', (order: WorkerOrder) => {
-    if (order.kind === 'go') starts.get(order.round)?.(epochMs());
-    if (order.kind === 'measure') void measure(order);
-    if (order.kind === 'stop') stop.abort();
+  process.on('message', (next: WorkerOrder) => {
+    if (next.kind === 'go') starts.get(next.round)?.(epochMs());
+    if (next.kind === 'measure') void measure(next);
+    if (next.kind === 'stop') stop.abort();
   });
   tell({ kind: 'listening', ports: services.map(({ port }) => port) });
-} catch (error) {
-  fail(error);
 }
 
 function openTarget(worker: number, port: number): Promise<BenchService> {

@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { limitSpareTables, unmapSpareTables } from '../../../ffi/libc/message.js';
 import { openGpuProvider } from '../../../gpu/gpu-staging.js';
-import type { GpuModule } from '../../../gpu/staging-device.js';
+import type { GpuModule, GpuProvider } from '../../../gpu/staging-device.js';
 import { CollectorPauses } from '../../../os/collector-pauses.js';
 import { openFixedMemory } from '../../../os/fixed-memory.js';
 import { endThread, pinThread, preferNode, wakeThread } from '../../../os/thread.js';
@@ -39,34 +39,38 @@ limitSpareTables(data.spareTables);
 // First: whatever it maps from here on, staging included, is to lie beside its NIC.
 const cpu = pinThread(data.cpus);
 const memoryNode = data.node === undefined ? undefined : preferNode(data.node);
-const shared = openFixedMemory(data.sharedAddr, data.sharedBytes);
-const provider =
-  data.gpuModule === ''
-    ? openGpuProvider()
-    : ((await import(data.gpuModule)) as GpuModule).openGpuProvider();
-const core = new LaneCore({
-  shared,
-  shape: data.shape,
-  laneIndex: data.laneIndex,
-  ackDelayTurns: 0,
-  sendBy: data.sendBy,
-  staging: { provider, stagingBytes: data.stagingBytes },
-  stallUs: data.stallUs,
-  receiveBytes: data.receiveBytes,
-  sendBytes: data.sendBytes,
-});
-core.float64[core.controlAt / 8 + LANE_LAST_CPU] = cpu;
-if (memoryNode !== undefined) core.float64[core.controlAt / 8 + LANE_MEMORY_NODE] = memoryNode + 1;
-const loop = new LaneLoop({
-  core,
-  doorbellFd: data.doorbellFd,
-  controlFd: data.controlFd,
-  spinUs: data.spinUs,
-  pauses: new CollectorPauses(),
-  wakeMain: () => wakeThread(data.wakeFd),
-});
-parentPort?.postMessage('ready');
-loop.run();
-destroyLaneCore(core);
-unmapSpareTables();
-endThread();
+if (data.gpuModule === '') runLane(openGpuProvider());
+else {
+  void import(data.gpuModule).then((module: GpuModule) => runLane(module.openGpuProvider()));
+}
+
+function runLane(provider: GpuProvider | undefined): void {
+  const shared = openFixedMemory(data.sharedAddr, data.sharedBytes);
+  const core = new LaneCore({
+    shared,
+    shape: data.shape,
+    laneIndex: data.laneIndex,
+    ackDelayTurns: 0,
+    sendBy: data.sendBy,
+    staging: { provider, stagingBytes: data.stagingBytes },
+    stallUs: data.stallUs,
+    receiveBytes: data.receiveBytes,
+    sendBytes: data.sendBytes,
+  });
+  const { float64 } = core;
+  float64[core.controlAt / 8 + LANE_LAST_CPU] = cpu;
+  if (memoryNode !== undefined) float64[core.controlAt / 8 + LANE_MEMORY_NODE] = memoryNode + 1;
+  const loop = new LaneLoop({
+    core,
+    doorbellFd: data.doorbellFd,
+    controlFd: data.controlFd,
+    spinUs: data.spinUs,
+    pauses: new CollectorPauses(),
+    wakeMain: () => wakeThread(data.wakeFd),
+  });
+  parentPort?.postMessage('ready');
+  loop.run();
+  destroyLaneCore(core);
+  unmapSpareTables();
+  endThread();
+}
