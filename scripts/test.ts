@@ -9,19 +9,21 @@ import { pipeline } from 'node:stream/promises';
 import { repositoryRoot } from './repository.js';
 import { setCertificatesAside } from './suite/certificates.js';
 import { compiledTests } from './suite/compiled.js';
-import { report } from './suite/reporter.js';
+import { report, type Verdict } from './suite/reporter.js';
 import { runFiles } from './suite/run-files.js';
 import { sourcePaths } from './suite/source-paths.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const USAGE = `npm test [-- FLAGS] [FILTER…]
   --check          \`npm run check\` too, beside the tests
+  --again N        files that failed run once more, each alone, where N or fewer did
   --concurrency N  files at a time, of those that bear neighbours; 2 by default
   --except PART    leaves out files whose path contains it
   --root DIR       another tree with src/ and dist/`;
 
 const { values, positionals } = readWords(USAGE, {
   options: {
+    again: { type: 'string', default: '0' },
     check: { type: 'boolean', default: false },
     concurrency: { type: 'string', default: '2' },
     except: { type: 'string', multiple: true, default: [] },
@@ -30,6 +32,7 @@ const { values, positionals } = readWords(USAGE, {
   allowPositionals: true,
 });
 const concurrency = readCount('--concurrency', values.concurrency);
+const againMax = readCount('--again', values.again, 0);
 const root = resolve(values.root);
 const files = compiledTests(sourcePaths(root), positionals)
   .filter((path) => !values.except.some((part) => path.includes(part)))
@@ -39,11 +42,25 @@ const missing = files.filter((path) => !existsSync(path));
 if (missing.length > 0) refuse(`not compiled, run npm run build: ${missing.join(' ')}`);
 setCertificatesAside();
 const checked = values.check ? runChecks() : undefined;
-await pipeline(report(runFiles(files, concurrency)), process.stdout, { end: false });
+const failed = await runAndTell(files, concurrency);
+const canRunAgain = failed.length <= againMax && failed.every((path) => files.includes(path));
+if (failed.length > 0 && canRunAgain) {
+  const names = failed.map((path) => `  ${path}\n`).join('');
+  process.stdout.write(`\n✖ failed above; once more, each alone, which decides:\n${names}\n`);
+  if ((await runAndTell(failed, 1)).length > 0) process.exitCode = 1;
+} else if (failed.length > 0) process.exitCode = 1;
 const outcome = await checked;
 if (outcome !== undefined) {
   process.stdout.write(`\nnpm run check\n${outcome.said}`);
   process.exitCode ||= outcome.status;
+}
+
+/** Files that failed. */
+async function runAndTell(paths: readonly string[], atOnce: number): Promise<string[]> {
+  const verdict: Verdict = { failedFiles: new Set(), isRefused: false };
+  await pipeline(report(runFiles(paths, atOnce), verdict), process.stdout, { end: false });
+  if (verdict.isRefused) process.exitCode = 1;
+  return [...verdict.failedFiles];
 }
 
 function runChecks(): Promise<{ readonly status: number; readonly said: string }> {

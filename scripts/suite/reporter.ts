@@ -35,8 +35,19 @@ const FILE_MS_MAX = Number(process.env['TEST_FILE_MS_MAX'] ?? 600_000);
 const CPU_SECONDS_MAX = Number(process.env['TEST_CPU_SECONDS_MAX'] ?? Infinity);
 const DEAREST_COUNT = 10;
 
-/** The lines; sets the exit status of the process where something is not well. */
-export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+/** What a run came to. */
+export interface Verdict {
+  /** Files with a test that failed, and what is no file of ours. */
+  readonly failedFiles: Set<string>;
+  /** Something else is not well. */
+  isRefused: boolean;
+}
+
+/** The lines; writes into the verdict. */
+export async function* report(
+  source: AsyncIterable<TestEvent>,
+  verdict: Verdict,
+): AsyncGenerator<string> {
   const outcome: Outcome = { counts: new Map(), skips: [], failures: [] };
   const watch = new FileWatch(FILE_MS_MAX);
   yield* Readable.from(note(source, outcome)).pipe(new spec());
@@ -52,7 +63,8 @@ export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<
   if (isForbidden) yield `\n${forbidden} skips are not allowed where CI=true\n`;
   const isDear = seconds > CPU_SECONDS_MAX;
   if (isDear) yield `\n✖ more than TEST_CPU_SECONDS_MAX=${CPU_SECONDS_MAX}\n`;
-  if (failures.size > 0 || isForbidden || isDear) process.exitCode = 1;
+  for (const line of failures) verdict.failedFiles.add(line.slice(0, line.indexOf(': ')));
+  verdict.isRefused = isForbidden || isDear;
 }
 
 /** Wall time says little about a test that has neighbours. */

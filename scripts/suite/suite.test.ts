@@ -79,6 +79,7 @@ function runSuiteOn(
   tests: Readonly<Record<string, string>>,
   ci: string,
   more: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ) {
   const root = mkdtempSync(join(tmpdir(), 'tcpx-suite-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -90,7 +91,7 @@ function runSuiteOn(
   const env = { ...outsideEnvironment(), CI: ci, TEST_FILE_MS_MAX: '2000', ...more };
   const script = join(repositoryRoot, 'dist/scripts/test.js');
   // More at a time than there are cores: most of what is slow here only waits.
-  const words = [script, '--root', root, '--concurrency', '4'];
+  const words = [script, '--root', root, '--concurrency', '4', ...flags];
   return spawnSync(process.execPath, words, { env, encoding: 'utf8', timeout: 30_000 });
 }
 
@@ -144,6 +145,29 @@ test('suite: fails with a failing test, a crash and an import error, each named'
   assert.equal(status, 1, stdout);
   const named = [...stdout.matchAll(/^✖ \S+\/(\w+)\.test\.js: /gm)].map(([, name]) => name);
   assert.deepEqual(named.sort(), ['bad', 'crash', 'import'], stdout);
+});
+
+test('suite: few files that failed run once more alone, and fail where they fail again', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tcpx-again-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const once = (name: string) =>
+    `import { existsSync, writeFileSync } from 'node:fs';
+test('${name}', () => {
+  const mark = '${join(folder, name)}';
+  if (existsSync(mark)) return;
+  writeFileSync(mark, '');
+  throw new Error('first time');
+});`;
+  const good = "test('fine', () => {});";
+  const again = ['--again', '1'];
+  const mild = runSuiteOn(t, { 'os/shaky': once('a'), 'os/good': good }, 'true', {}, again);
+  assert.equal(mild.status, 0, mild.stdout);
+  assert.match(mild.stdout, /✖ failed above; once more, .*:\n {2}\S+shaky\.test\.js\n/);
+  assert.match(mild.stdout, /fail 1\n[^]*fail 0\n/, 'the first time is not passed over');
+  const two = { shaky: once('b'), other: once('c'), good };
+  assert.equal(runSuiteOn(t, two, '', {}, again).status, 1, 'more than are allowed');
+  const bad = { bad: "test('bad', () => { throw 1; });", good };
+  assert.equal(runSuiteOn(t, bad, '', {}, again).status, 1, 'fails again');
 });
 
 test('suite: names skips and their reasons, in CI refuses what hardware does not excuse', (t) => {
