@@ -20,7 +20,7 @@ const names = entries.map((path) => basename(path, '.js'));
 const double = names.find((name, index) => names.indexOf(name) !== index);
 if (double !== undefined) throw new Error(`two entries are called ${double}`);
 
-/** A module finds files by its own place, wherever its code has gone; an entry keeps its query. */
+/** A module finds files by its own place, wherever its code has gone. */
 const ownPlaces: Plugin = {
   name: 'own-places',
   setup(plugin) {
@@ -36,8 +36,12 @@ const ownPlaces: Plugin = {
   },
 };
 
-/** These are loaded into one thread, where no module may be there twice, and share parts. */
-const TOGETHER: readonly string[] = ['start.js', 'client-memory-main.js'];
+/**
+ * Modules that share parts: one thread loads several of these, and no module may be there twice. A
+ * lane is among them for those that reach memory through a further module.
+ */
+const TOGETHER: readonly string[] = ['start.js', 'lane-worker.js', 'client-memory-main.js'];
+const ALSO_ALONE = 'lane-worker.js';
 
 async function buildGroup(entryPoints: string[], kind: BuildOptions): Promise<OutputFile[]> {
   const { outputFiles } = await build({
@@ -66,13 +70,15 @@ const SCRIPT: BuildOptions = {
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
   // What a script has in place of a module's own address.
-  banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
+  banner: {
+    js: '"use strict"; const ownUrl = require("node:url").pathToFileURL(__filename).href;',
+  },
   define: { 'import.meta.url': 'ownUrl' },
 };
 
 const isTogether = (path: string): boolean => TOGETHER.includes(basename(path));
 const builds = entries
-  .filter((path) => !isTogether(path))
+  .filter((path) => !isTogether(path) || basename(path) === ALSO_ALONE)
   .map((path) => buildGroup([path], SCRIPT));
 builds.push(buildGroup(entries.filter(isTogether), MODULES));
 const outputFiles = (await Promise.all(builds)).flat();

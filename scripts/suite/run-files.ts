@@ -25,16 +25,10 @@ export const WAITING: readonly string[] = [
 const FOLDERS = ['/dist/test/', '/dist/scripts/', '/dist/examples/', '/dist/src/'];
 
 export async function* runFiles(files: readonly string[], atOnce: number) {
-  const ordered = [...files].sort((left, right) => folderIndex(left) - folderIndex(right));
-  const alone = ordered.filter(runsAlone);
-  const pairs = ordered.filter((path) => runsInPairs(path) && !runsAlone(path));
-  const crowd = ordered.filter((path) => !runsInPairs(path) && !runsAlone(path));
-  const waiting = crowd.filter(waits);
+  const { alone, pairs, waiting, crowd } = orderOf(files);
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-tests-'));
-  const together = shareProcesses(
-    crowd.filter((path) => !waits(path)),
-    folder,
-  );
+  const { groups, apart } = shared(crowd);
+  const together = [...apart, ...groups.map((group) => writeGroup(folder, group))];
   const waited = collect(runSome(waiting, 1));
   try {
     yield* runSome(together, atOnce);
@@ -46,9 +40,31 @@ export async function* runFiles(files: readonly string[], atOnce: number) {
   yield* runSome(alone, 1);
 }
 
-function shareProcesses(files: readonly string[], folder: string): string[] {
-  const { groups, apart } = groupsOf(files, (path) => readFileSync(path, 'utf8'));
-  return [...apart, ...groups.map((group) => writeGroup(folder, group))];
+/**
+ * For each file all that shared a process with it: where one failed and the process then ended, the
+ * end is not told, and those behind have not run.
+ */
+export function withMates(files: readonly string[], some: readonly string[]): string[][] {
+  const { groups } = shared(orderOf(files).crowd);
+  const mates = some.map(
+    (path) => groups.find((group) => group.files.includes(path))?.files ?? [path],
+  );
+  return [...new Set(mates)].map((group) => [...group]);
+}
+
+function orderOf(files: readonly string[]) {
+  const ordered = [...files].sort((left, right) => folderIndex(left) - folderIndex(right));
+  const bearing = ordered.filter((path) => !runsInPairs(path) && !runsAlone(path));
+  return {
+    alone: ordered.filter(runsAlone),
+    pairs: ordered.filter((path) => runsInPairs(path) && !runsAlone(path)),
+    waiting: bearing.filter(waits),
+    crowd: bearing.filter((path) => !waits(path)),
+  };
+}
+
+function shared(files: readonly string[]) {
+  return groupsOf(files, (path) => readFileSync(path, 'utf8'));
 }
 
 function waits(path: string): boolean {

@@ -166,6 +166,11 @@ test('${name}', () => {
   assert.match(mild.stdout, /fail 1\n[^]*fail 0\n/, 'the first time is not passed over');
   const two = { shaky: once('b'), other: once('c'), good };
   assert.equal(runSuiteOn(t, two, '', {}, again).status, 1, 'more than are allowed');
+  const mates = {
+    'wire/a': once('d'),
+    'wire/end': "test('ends', () => { (0, eval)('process').exit(3); });",
+  };
+  assert.equal(runSuiteOn(t, mates, '', {}, again).status, 1, 'the process ended behind it');
   const bad = { bad: "test('bad', () => { throw 1; });", good };
   assert.equal(runSuiteOn(t, bad, '', {}, again).status, 1, 'fails again');
 });

@@ -52,7 +52,7 @@ export function buildInitramfs(repository: string, tools: VmTools): Buffer {
     fileEntry('bin/busybox', readFileSync(tools.busybox), 0o755),
     ...moduleEntries(tools.modulesFolder),
     ...programEntries(process.execPath, 'bin/node'),
-    ...treeEntries(join(repository, 'dist/src'), 'app/dist/src', (name) => name.endsWith('.js')),
+    ...treeEntries(join(repository, 'dist/src'), 'app/dist/src', (name) => /\.c?js$/.test(name)),
     ...treeEntries(join(repository, 'dist/scripts/vm'), 'app/dist/scripts/vm', isPlainScript),
     ...treeEntries(join(repository, 'bin'), 'app/bin', () => true),
     ...treeEntries(join(repository, 'references'), 'app/references', (name) =>

@@ -11,7 +11,7 @@ import {
   withAuto,
 } from './config.js';
 import { isTcpxError } from './errors.js';
-import { environmentName, SETTING_NAMES, settingOf } from './settings.js';
+import { SETTING_NAMES, settingOf } from './settings.js';
 
 function codeOf(sources: ConfigSources): string {
   try {
@@ -112,24 +112,6 @@ test('config: names that users of other tools have set are understood', () => {
   assert.equal(values['bench.gpu'], 3);
   const { values: control } = loadConfig({ environment: { UCCL_TCPX_CTRL_PORT: '28900' } });
   assert.equal(control['session.port'], 28_900);
-});
-
-test('config: a setting follows another at each source where it is not set itself', () => {
-  const windowsOf = (sources: ConfigSources) => {
-    const { values } = loadConfig(sources);
-    return [values['flow.windowChunks'], values['tcpx.sendWindow'], values['tcpx.recvWindow']];
-  };
-  const variable = environmentName('flow.windowChunks');
-  assert.deepEqual(windowsOf({}), [16, 12, 16]);
-  assert.deepEqual(windowsOf({ flags: { 'flow.windowChunks': '8' } }), [8, 8, 8]);
-  assert.deepEqual(windowsOf({ options: { 'flow.windowChunks': 8 } }), [8, 8, 8]);
-  assert.deepEqual(windowsOf({ environment: { [variable]: '8' } }), [8, 8, 8]);
-  assert.deepEqual(windowsOf({ environment: { [variable]: 'auto' } }), [16, 12, 16]);
-  const flags = { 'flow.windowChunks': '8', 'tcpx.sendWindow': '4' };
-  assert.deepEqual(windowsOf({ flags }), [8, 4, 8]);
-  const environment = { UCCL_TCPX_WINDOW_SIZE: '7', UCCL_TCPX_MAX_SEND_INFLIGHT: '3' };
-  assert.deepEqual(windowsOf({ flags: { 'flow.windowChunks': '8' }, environment }), [8, 8, 8]);
-  assert.deepEqual(windowsOf({ environment }), [7, 3, 7]);
 });
 
 test('config: an empty variable counts as absent', () => {

@@ -147,58 +147,23 @@ function resolveSetting(
   profile: Profile | undefined,
 ): EffectiveSetting {
   const setting = settingOf(name);
-  const names = [name, ...SETTING_NAMES.filter((one) => one === setting.follows)];
-  const given =
-    flagOf(names, sources) ??
-    optionOf(names, sources) ??
-    variableOf([environmentName(name), ...(setting.aliases ?? [])], sources) ??
-    measured(names, profile);
-  if (given === undefined) return { name, value: setting.fallback, origin: 'default' };
-  return parsed(name, setting, given.text, given.origin);
-}
-
-/** What one source gives for a setting. */
-interface Given {
-  readonly text: string;
-  readonly origin: string;
-}
-
-function flagOf(names: readonly SettingName[], { flags = {} }: ConfigSources): Given | undefined {
-  for (const name of names) {
-    const text = flags[name];
-    if (text !== undefined) return { text, origin: `flag --${settingOf(name).flag ?? name}` };
+  const flagText = sources.flags?.[name];
+  if (flagText !== undefined) {
+    return parsed(name, setting, flagText, `flag --${setting.flag ?? name}`);
   }
-  return undefined;
-}
-
-function optionOf(
-  names: readonly SettingName[],
-  { options = {} }: ConfigSources,
-): Given | undefined {
-  for (const name of names) {
-    const option = options[name];
-    if (option !== undefined) return { text: optionText(name, option), origin: 'option' };
+  const option = sources.options?.[name];
+  if (option !== undefined) return parsed(name, setting, optionText(name, option), 'option');
+  for (const variable of [environmentName(name), ...(setting.aliases ?? [])]) {
+    const text = sources.environment?.[variable];
+    if (text !== undefined && text !== '') {
+      return parsed(name, setting, text, `environment ${variable}`);
+    }
   }
-  return undefined;
-}
-
-function variableOf(
-  variables: readonly string[],
-  { environment = {} }: ConfigSources,
-): Given | undefined {
-  for (const variable of variables) {
-    const text = environment[variable] ?? '';
-    if (text !== '') return { text, origin: `environment ${variable}` };
+  const measured = profile?.texts[name];
+  if (profile !== undefined && measured !== undefined) {
+    return parsed(name, setting, measured, `profile ${profile.path}`);
   }
-  return undefined;
-}
-
-function measured(names: readonly SettingName[], profile: Profile | undefined): Given | undefined {
-  for (const name of names) {
-    const text = profile?.texts[name];
-    if (text !== undefined) return { text, origin: `profile ${profile?.path ?? ''}` };
-  }
-  return undefined;
+  return { name, value: setting.fallback, origin: 'default' };
 }
 
 // Programs without types pass anything.
@@ -213,8 +178,7 @@ function optionText(name: SettingName, option: unknown): string {
 }
 
 function parsed(name: SettingName, setting: Setting, text: string, origin: string) {
-  const canBeAuto = setting.canBeAuto === true || setting.follows !== undefined;
-  if (text === 'auto' && canBeAuto) {
+  if (text === 'auto' && setting.canBeAuto === true) {
     return { name, value: setting.fallback, origin: 'default' };
   }
   const value = parseSettingValue(setting, text);

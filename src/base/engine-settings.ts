@@ -69,7 +69,8 @@ export const ENGINE_SETTINGS = {
     aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
     summary:
       'Chunks in flight on one channel before an acknowledgement must come back. Where neither ' +
-      'end sets it: 16, and more where the largest chunks cannot fill the way to a far peer.',
+      'end sets it: 16, and more where the largest chunks cannot fill the way to a far peer. ' +
+      'Once set it is the plugin’s window too, unless that has its own; there 16 is the most.',
     cost: 'Smaller stalls long links; larger holds more unconfirmed data on a slow link.',
   },
   'flow.channels': {

@@ -12,7 +12,7 @@ const COMPILED = new URL('../.tsbuildinfo', SOURCES);
 /**
  * `entry` is a module by its path below src/, as "bench/bench-worker-main.js". In a tree that was
  * compiled since, its launch file is out of date, and the module itself is taken. Launch files are
- * scripts, `.cjs`; only what one thread loads several of are modules.
+ * scripts, `.cjs`; those of which one thread loads several are modules.
  */
 export function launchUrl(entry: string, extension: '.cjs' | '.js' = '.cjs'): URL {
   const launch = new URL(basename(entry, '.js') + extension, FOLDER);

@@ -11,8 +11,6 @@ interface SettingCommon {
   readonly flag?: string;
   /** Names of other systems that are accepted from the environment, first found wins. */
   readonly aliases?: readonly string[];
-  /** A setting that counts for this one too, at each source where this one is not set. */
-  readonly follows?: string;
   /** Where nobody sets it, or sets it to `auto`, the engine chooses a value for the host. */
   readonly canBeAuto?: true;
   readonly summary: string;

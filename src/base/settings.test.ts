@@ -15,11 +15,7 @@ test('settings: each default lies within its own range', () => {
 });
 
 /** They mean the window of the provider in use: each provider has a setting for its own. */
-const WINDOW_ALIASES = [
-  'UCCL_TCPX_WINDOW_SIZE',
-  'UCCL_TCPX_MAX_RECV_INFLIGHT',
-  environmentName('flow.windowChunks'),
-];
+const WINDOW_ALIASES = ['UCCL_TCPX_WINDOW_SIZE', 'UCCL_TCPX_MAX_RECV_INFLIGHT'];
 
 test('settings: flags, environment names and aliases are unique', () => {
   const flags = SETTING_NAMES.flatMap((name) => settingOf(name).flag ?? []);

@@ -2,9 +2,6 @@
 
 import type { Setting } from './setting.js';
 
-/** Of flow.windowChunks, which both windows follow. */
-const WINDOW_VARIABLE = 'NIXL_TCPX_FLOW_WINDOW_CHUNKS';
-
 export const TCPX_SETTINGS = {
   'tcpx.processes': {
     kind: 'choice',
@@ -45,11 +42,10 @@ export const TCPX_SETTINGS = {
     minimum: 1,
     maximum: 256,
     flag: 'send-window',
-    follows: 'flow.windowChunks',
-    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE', WINDOW_VARIABLE],
+    aliases: ['UCCL_TCPX_MAX_SEND_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
     summary:
       'Sends in flight on one channel, of the plugin’s pool of 16: the provider refuses more. ' +
-      'Where it is not set, flow.windowChunks counts, if that is.',
+      'Where it is not set, and flow.windowChunks is, that counts.',
     cost: 'Each takes a chunk of the send ring.',
   },
   'tcpx.recvWindow': {
@@ -58,11 +54,10 @@ export const TCPX_SETTINGS = {
     minimum: 1,
     maximum: 256,
     flag: 'recv-window',
-    follows: 'flow.windowChunks',
-    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE', WINDOW_VARIABLE],
+    aliases: ['UCCL_TCPX_MAX_RECV_INFLIGHT', 'UCCL_TCPX_WINDOW_SIZE'],
     summary:
       'Receives of one channel that are posted and not yet consumed, of the plugin’s pool of 16: ' +
-      'the provider refuses more. Where it is not set, flow.windowChunks counts, if that is.',
+      'the provider refuses more. Where it is not set, and flow.windowChunks is, that counts.',
     cost: 'Each may hold a chunk of the bounce buffer.',
   },
   'tcpx.sendFrom': {

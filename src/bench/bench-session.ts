@@ -5,6 +5,7 @@ import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { type ChannelCounters, Engine, judgeDevmem, type Session } from '../engine/internal.js';
+import { withPluginWindows } from '../engine/tuning.js';
 import { BenchInitiator } from './bench-initiator.js';
 import {
   BenchDialogue,
@@ -230,7 +231,8 @@ function reportOf({ values }: Config, { meter }: BenchRun): BenchReport {
   };
 }
 
-function depthOf({ values }: Config, session: Session, { meter, blocks }: BenchRun) {
+function depthOf(config: Config, session: Session, { meter, blocks }: BenchRun) {
+  const { values } = withPluginWindows(config);
   const { channels, windowChunks } = session;
   const { receipt } = meter;
   const isPlugin = receipt?.plugin !== undefined;

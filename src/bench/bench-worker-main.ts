@@ -17,25 +17,31 @@ process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 // A terminal tells all processes; the parent says when to stop.
 process.on('SIGINT', () => undefined);
 
-/** The first one says against whom. */
+/** What it is told first. */
 interface BenchOrder {
-  readonly kind?: 'go' | 'stop';
   readonly host: string;
   readonly port: number;
   readonly hasProgress: boolean;
+}
+
+/** What it is told later. */
+interface BenchWord {
+  readonly kind: 'go' | 'stop';
 }
 
 const PROGRESS_MS = 200;
 let toldMs = 0;
 const stop = new AbortController();
 const stopped = once(stop.signal, 'abort');
-const go = new Promise<void>((resolve) => {
-  process.on('message', ({ kind }: BenchOrder) => {
-    if (kind === 'go') resolve();
-    if (kind === 'stop') stop.abort();
+let start: () => void = () => undefined;
+const go = new Promise<void>((resolve) => (start = resolve));
+process.once('message', (order: BenchOrder) => {
+  process.on('message', ({ kind }: BenchWord) => {
+    if (kind === 'go') start();
+    else stop.abort();
   });
+  void measure(order);
 });
-process.once('message', (order: BenchOrder) => void measure(order));
 
 async function measure({ host, port, hasProgress }: BenchOrder): Promise<void> {
   try {

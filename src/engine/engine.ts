@@ -46,6 +46,7 @@ import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { loadTrust, warnOfTrust } from './trust.js';
 import { tunedHere } from './tuned-config.js';
+import { withPluginWindows } from './tuning.js';
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
 /** Timers of sessions run with it; it is also a net for a wake-up that was missed. */
@@ -160,7 +161,8 @@ export class Engine {
     const { name, config, log } = basisOf(options);
     const openGpus = await gpuSource(options.gpuModule);
     const { pluginEnvironment = {}, pluginOverrides = {} } = options;
-    const plugin = { values: config.values, log, name, pluginEnvironment };
+    const { values } = withPluginWindows(config);
+    const plugin = { values, log, name, pluginEnvironment };
     const opened = await openProvider({ ...plugin, hostOverrides: pluginOverrides }, options.gpu);
     const basis = { name, config: tunedHere(config), log };
     const engine = await constructed(opened, () => new Engine(options, basis, openGpus, opened));

@@ -51,6 +51,24 @@ test('tuning: each choice says why, and is nobody’s firm wish', () => {
   assert.equal(tune(one, { cpus: 16, nics: 0 }).values['lane.count'], 1, 'chosen already');
 });
 
+test('tuning: a window that is asked for is the plugin’s too, unless that has its own', () => {
+  const windowsOf = (sources: ConfigSources) => {
+    const { values } = tune(loadConfig(sources), { cpus: 16, nics: 0 });
+    return [values['flow.windowChunks'], values['tcpx.sendWindow'], values['tcpx.recvWindow']];
+  };
+  const variable = 'NIXL_TCPX_FLOW_WINDOW_CHUNKS';
+  assert.deepEqual(windowsOf({}), [16, 12, 16]);
+  assert.deepEqual(windowsOf({ flags: { 'flow.windowChunks': '8' } }), [8, 8, 8]);
+  assert.deepEqual(windowsOf({ options: { 'flow.windowChunks': 8 } }), [8, 8, 8]);
+  assert.deepEqual(windowsOf({ environment: { [variable]: '8' } }), [8, 8, 8]);
+  assert.deepEqual(windowsOf({ environment: { [variable]: 'auto' } }), [16, 12, 16]);
+  const flags = { 'flow.windowChunks': '8', 'tcpx.sendWindow': '4' };
+  assert.deepEqual(windowsOf({ flags }), [8, 4, 8]);
+  const environment = { NIXL_TCPX_TCPX_SEND_WINDOW: '4' };
+  assert.deepEqual(windowsOf({ flags: { 'flow.windowChunks': 'auto' }, environment }), [16, 4, 16]);
+  assert.deepEqual(windowsOf({ environment: { UCCL_TCPX_MAX_RECV_INFLIGHT: '9' } }), [9, 12, 9]);
+});
+
 test('tuning: `auto` is the word for it, and the secret stays out of sight', () => {
   const environment = { NIXL_TCPX_FLOW_CHANNELS: '4', NIXL_TCPX_TRUST_SECRET: 'a secret, long' };
   const config = loadConfig({ flags: { 'flow.channels': 'auto' }, environment });

@@ -1,7 +1,7 @@
 // Values of settings that nobody has set, from what this host has. Pure; the same facts give the
 // same values, and each value says why.
 
-import { type Config, withAuto } from '../base/config.js';
+import { type Config, isByHand, withAuto } from '../base/config.js';
 import type { SettingName } from '../base/settings.js';
 
 export interface TuningFacts {
@@ -54,6 +54,21 @@ function chooseSpin(config: Config, { cpus }: TuningFacts): ChosenCount {
   return { value, reason: 'at most; less where nothing comes within that time' };
 }
 
+/** Names of another system, which say themselves whose window they mean. */
+const FOREIGN_ORIGIN = 'environment UCCL_';
+
+/** One window is asked for: it is the plugin's too, where that has none of its own. */
+export function withPluginWindows(config: Config): Config {
+  const asked = config.effective.find(({ name }) => name === 'flow.windowChunks');
+  if (!isByHand(config, 'flow.windowChunks') || asked?.origin.startsWith(FOREIGN_ORIGIN) === true) {
+    return config;
+  }
+  const value = config.values['flow.windowChunks'];
+  const reason = 'as flow.windowChunks, which is set';
+  const sending = withAuto(config, 'tcpx.sendWindow', value, reason);
+  return withAuto(sending, 'tcpx.recvWindow', value, reason);
+}
+
 /** What was set by hand stays; what was not has a value for this host and `auto` as its origin. */
 export function tune(config: Config, facts: TuningFacts): Config {
   const lanes = chooseLanes(config, facts);
@@ -68,7 +83,7 @@ export function tune(config: Config, facts: TuningFacts): Config {
     ['flow.windowChunks', { value: values['flow.windowChunks'], reason: PEER_REASON }],
     ['socket.sendBy', { value: values['socket.sendBy'], reason: WAY_REASON }],
   ];
-  let all = tuned;
+  let all = withPluginWindows(tuned);
   for (const [name, { value, reason }] of chosen) all = withAuto(all, name, value, reason);
   return all;
 }

@@ -87,7 +87,9 @@ describe('package: checked by tools', () => {
 
 describe('package: refers to nothing that it does not hold', () => {
   test('no source map is named', () => {
-    const naming = shipped(/\.(js|ts)$/).filter((path) => read(path).includes('sourceMappingURL'));
+    const naming = shipped(/\.(c?js|ts)$/).filter((path) =>
+      read(path).includes('sourceMappingURL'),
+    );
     assert.deepEqual(naming, []);
   });
 
@@ -118,7 +120,7 @@ describe('package: refers to nothing that it does not hold', () => {
     const texts = [
       ...Object.values(ERROR_CODES).map(({ remedy }) => remedy),
       ...SETTING_NAMES.map((name) => `${settingOf(name).summary} ${settingOf(name).cost}`),
-      ...shipped(/^dist\/.*\.js$/).flatMap((path) => read(path).match(/'[^'\n]*'/g) ?? []),
+      ...shipped(/^dist\/.*\.c?js$/).flatMap((path) => read(path).match(/'[^'\n]*'/g) ?? []),
     ];
     const pages = texts.flatMap((text) => text.match(/\bdocs\/[\w/-]+\.md\b/g) ?? []);
     assert.ok(pages.includes('docs/api.md'), pages.join(' '));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { certificates } from '../../scripts/suite/certificates.js';
@@ -45,8 +45,15 @@ describe('package', () => {
   test('package: holds what runs, and neither tests nor build leftovers', () => {
     const paths = packed.files.map((file) => file.path);
     const wanted = ['bin/tcpx.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'LICENSE'];
-    const launched = ['start.js', 'lane-worker.cjs', 'plugin-host-main.cjs'];
-    wanted.push(...launched.map((name) => `dist/src/launch/${name}`));
+    const entries = paths.filter((path) =>
+      /^dist\/src\/(?!launch\/).*-(main|worker)\.js$/.test(path),
+    );
+    assert.ok(entries.length > 8, entries.join(' '));
+    const isModule = (name: string) => name === 'client-memory-main';
+    wanted.push('dist/src/launch/start.js', 'dist/src/launch/lane-worker.js');
+    for (const name of entries.map((path) => basename(path, '.js'))) {
+      wanted.push(`dist/src/launch/${name}${isModule(name) ? '.js' : '.cjs'}`);
+    }
     for (const path of [...wanted, 'native/logger/logger.c']) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }

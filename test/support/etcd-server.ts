@@ -71,7 +71,7 @@ export class EtcdServer {
     });
     const stopAtMs = performance.now() + START_MS_MAX;
     while (!(await this.#isHealthy())) {
-      if (child.exitCode !== null || performance.now() > stopAtMs) {
+      if (hasEnded(child) || performance.now() > stopAtMs) {
         throw new Error(`etcd at ${this.url} does not start: ${this.#said}`);
       }
       await sleepMs(50);
@@ -81,7 +81,7 @@ export class EtcdServer {
   async stop(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
-    if (child === undefined || child.exitCode !== null) return;
+    if (child === undefined || hasEnded(child)) return;
     await new Promise((resolve) => {
       child.once('exit', resolve);
       child.kill('SIGKILL');
@@ -96,6 +96,10 @@ export class EtcdServer {
       return false;
     }
   }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 export function freePort(): Promise<number> {

@@ -214,7 +214,9 @@ export class LaneSet {
       sendBytes,
       spareTables,
     };
-    const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js'), {
+    // With a module that stands in for CUDA the thread has parts in common, each of them once.
+    const extension = gpuModule === '' ? '.cjs' : '.js';
+    const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js', extension), {
       workerData,
       ...workerFlags(process.execArgv),
     });

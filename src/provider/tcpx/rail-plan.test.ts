@@ -114,8 +114,8 @@ test('rails: a window above the plugin’s pool is refused, by the name that set
     );
     checkWindows(loadConfig({ environment: { [variable]: '16' } }).values);
   }
-  const { values } = loadConfig({ flags: { 'flow.windowChunks': '32' } });
-  assert.throws(() => checkWindows(values), /32 in flight .* pool of 16 .*--window/);
+  const { values } = loadConfig({ flags: { 'tcpx.recvWindow': '32' } });
+  assert.throws(() => checkWindows(values), /32 in flight .* pool of 16 .*--recv-window, --window/);
 });
 
 test('host environment: the library path has a fixed order and no folder twice', () => {
