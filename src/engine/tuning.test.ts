@@ -19,11 +19,13 @@ test('tuning: a table of hosts', () => {
   const cases: readonly (readonly [Options, number, number, number, number])[] = [
     // Settings by hand, CPUs, NICs; lanes and channels.
     [{}, 1, 0, 1, 1],
-    [{}, 2, 0, 1, 1],
+    [{}, 2, 0, 2, 2],
+    [{}, 3, 0, 2, 2],
     [{}, 4, 0, 2, 2],
     [{}, 16, 0, 8, 8],
     [{}, 208, 0, 8, 8],
-    [{}, 2, 4, 1, 4],
+    [{}, 2, 1, 1, 1],
+    [{}, 2, 4, 2, 4],
     [{}, 16, 2, 2, 2],
     [{}, 208, 4, 4, 4],
     [{}, 208, 20, 8, 16],

@@ -20,6 +20,8 @@ type ChosenCount = Chosen & { readonly value: number };
 
 /** A lane keeps a core busy, and so does whatever fills or reads the memory that it moves. */
 const CPUS_PER_LANE = 2;
+/** One lane leaves a core idle while the peer's is full: large transfers gain a third by a second. */
+const LANES_MIN = 2;
 /** Eight lanes saturate memory of a 16-core host; more of them cost CPU and gain nothing there. */
 const LANES_MAX = 8;
 const CHANNELS_MAX = 16;
@@ -30,7 +32,8 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
   if (config.values['lane.progress'] === 'caller') {
     return { value: 1, reason: 'the caller drives one lane' };
   }
-  const byCpus = Math.max(1, Math.min(LANES_MAX, Math.floor(cpus / CPUS_PER_LANE)));
+  const shared = Math.min(LANES_MAX, Math.floor(cpus / CPUS_PER_LANE));
+  const byCpus = cpus < LANES_MIN ? 1 : Math.max(LANES_MIN, shared);
   const here = `${cpus} CPUs`;
   // All channels of a NIC are one lane's: more lanes than NICs would have none.
   if (nics > 0 && nics < byCpus) return { value: nics, reason: `${here}, ${nics} NICs` };

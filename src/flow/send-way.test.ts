@@ -99,3 +99,16 @@ test('send way: nothing is tried where something else is', () => {
   const learner = new SendWay();
   for (let turn = 0; turn < 50; turn++) assert.equal(learner.wayFor(MIB, false), 'splice');
 });
+
+test('send way: few bytes begin with a copy, and go by reference where that is as fast', () => {
+  const KIB = 1024;
+  const learner = new SendWay();
+  assert.equal(learner.wayFor(127 * KIB, false), 'copy');
+  assert.match(learner.reasonFor(127 * KIB), /by copy first/);
+  assert.equal(learner.wayFor(128 * KIB, false), 'splice');
+  for (let turn = 0; turn < 100; turn++) {
+    const way = learner.wayFor(64 * KIB, true);
+    learner.onDone(64 * KIB, way === 'copy' ? 40 : 30, way, 1);
+  }
+  assert.equal(learner.wayFor(64 * KIB, false), 'splice');
+});

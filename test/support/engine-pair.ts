@@ -19,6 +19,8 @@ const SMALL: Settings = {
   'session.connectTimeoutMs': 2000,
   // Tiny windows on a machine with other things to do are slow, and nobody's fault.
   'session.minRateBytes': 4096,
+  // Threads that most tests do not need, and as many on every host.
+  'lane.count': 1,
   // Sockets that can be cut, counted and looked at; tests of shared memory ask for it.
   'session.local': 'tcp',
 };
