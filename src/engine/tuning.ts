@@ -20,7 +20,7 @@ type ChosenCount = Chosen & { readonly value: number };
 
 /** A lane keeps a core busy, and so does whatever fills or reads the memory that it moves. */
 const CPUS_PER_LANE = 2;
-/** One lane leaves a core idle while the peer's is full: large transfers gain a third by a second. */
+/** One lane leaves a core idle while the peer's is full: large transfers gain by a second. */
 const LANES_MIN = 2;
 /** Eight lanes saturate memory of a 16-core host; more of them cost CPU and gain nothing there. */
 const LANES_MAX = 8;

@@ -7,7 +7,7 @@ export type SendWayName = 'splice' | 'copy';
 
 /** Shorter payload is copied in any case. */
 export const WAY_BYTES_MIN = 64 * 1024;
-/** Below it a copy comes first: it costs hardly more CPU than making references, and is sooner done. */
+/** Below it a copy comes first: it is sooner done, and costs hardly more CPU than references. */
 const COPY_FIRST_BYTES = 128 * 1024;
 /** Samples of each way that count, the newest; and how many of both a change needs. */
 const SAMPLES = 8;
