@@ -32,8 +32,9 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
   if (config.values['lane.progress'] === 'caller') {
     return { value: 1, reason: 'the caller drives one lane' };
   }
-  const shared = Math.min(LANES_MAX, Math.floor(cpus / CPUS_PER_LANE));
-  const byCpus = cpus < LANES_MIN ? 1 : Math.max(LANES_MIN, shared);
+  // NICs that are named are links of their own, which one lane serves in turn.
+  const least = nics === 0 && cpus >= LANES_MIN ? LANES_MIN : 1;
+  const byCpus = Math.max(least, Math.min(LANES_MAX, Math.floor(cpus / CPUS_PER_LANE)));
   const here = `${cpus} CPUs`;
   // All channels of a NIC are one lane's: more lanes than NICs would have none.
   if (nics > 0 && nics < byCpus) return { value: nics, reason: `${here}, ${nics} NICs` };
