@@ -1,16 +1,16 @@
-// `npm run bench:gpu [-- --json] [--only kernels|transfers] [--tune] [--sweep]`: kernels against
-// plain copies of the same bytes, GPU memory over TCP against NCCL’s socket transport, each in the
-// same run, with a verdict per row. Exit 0 all bars met, 1 one missed or not judged, 3 no GPU here.
+// `npm run bench:gpu`: kernels against plain copies of the same bytes, GPU memory over TCP against
+// NCCL’s socket transport, each in the same run, with a verdict per row. Exit 0 all bars met, 1 one
+// missed or not judged, 3 no GPU here.
 
 import { readFileSync } from 'node:fs';
-import { formatTable, printJson, printText } from '../src/cli/print.js';
+import { formatTable, printJson, printNote, printText } from '../src/cli/print.js';
 import { GpuContext } from '../src/ffi/cuda/context.js';
 import { deviceByOrdinal, type GpuDevice } from '../src/ffi/cuda/device.js';
 import { type CudaDriver, gpuAbsence, openCudaDriver } from '../src/ffi/cuda/driver.js';
 import { measureRows, type Row, tuneRows } from './gpu-rows.js';
 import { type Congestion, sweepRows, transferRows } from './gpu-transfer-rows.js';
 import { ncclAbsence } from './nccl-peer.js';
-import { readWords, refuse } from './words.js';
+import { readCount, readWords, refuse } from './words.js';
 
 /** As in the table of host memory: what paces costs more than loopback does. */
 const FIXED = 'cubic';
@@ -48,7 +48,7 @@ function formatReport(report: Report): string {
 
 type Part = 'kernels' | 'transfers' | 'tune' | 'sweep';
 
-async function run(parts: readonly Part[]): Promise<Report> {
+async function run(parts: readonly Part[], rounds: number): Promise<Report> {
   const driver = openCudaDriver();
   const device = deviceByOrdinal(driver, 0);
   const rows: Row[] = [];
@@ -56,8 +56,10 @@ async function run(parts: readonly Part[]): Promise<Report> {
   if (parts.includes('tune')) rows.push(...withContext(driver, device, tuneRows));
   if (parts.includes('transfers')) {
     const absence = ncclAbsence();
-    if (absence !== undefined) printText(`without NCCL to compare with: needs ${absence}`);
-    rows.push(...(await transferRows(absence === undefined, congestionOf())));
+    if (absence !== undefined) printLine(`without NCCL to compare with: needs ${absence}`);
+    const hasNccl = absence === undefined;
+    const congestion = congestionOf();
+    rows.push(...(await transferRows({ hasNccl, congestion, rounds, tell: printLine })));
   }
   if (parts.includes('sweep')) rows.push(...(await sweepRows()));
   return {
@@ -76,7 +78,7 @@ function congestionOf(): Congestion {
   const known = readFileSync(`${SYSCTL}/tcp_available_congestion_control`, 'utf8');
   const canFix = host !== FIXED && process.getuid?.() === 0 && known.split(/\s+/).includes(FIXED);
   const fixed = canFix ? FIXED : '';
-  printText(`congestion control: ${host} is the host's${canFix ? `, ${FIXED} for both` : ''}`);
+  printLine(`congestion control: ${host} is the host's${canFix ? `, ${FIXED} for both` : ''}`);
   return { fixed, host };
 }
 
@@ -101,23 +103,31 @@ function partsOf(values: { only?: string; tune?: boolean; sweep?: boolean }): Pa
   return only === undefined ? ['kernels', 'transfers'] : [only];
 }
 
-const USAGE = 'npm run bench:gpu [-- --json] [--only kernels|transfers] [--tune] [--sweep]';
+const USAGE = `npm run bench:gpu [-- FLAGS]
+  --json                    a document on stdout, the tables on stderr
+  --only kernels|transfers  one of the two tables
+  --rounds N                of the transfers; 3 by default
+  --tune                    other launch shapes instead
+  --sweep                   sizes of chunks and numbers of channels instead`;
 const { values } = readWords(USAGE, {
   options: {
     json: { type: 'boolean' },
     only: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
     tune: { type: 'boolean' },
     sweep: { type: 'boolean' },
   },
 });
+const printLine = values.json === true ? printNote : printText;
 const parts = partsOf(values);
+const rounds = readCount('--rounds', values.rounds);
 const absence = gpuAbsence();
 if (absence !== undefined) {
   printText(`bench:gpu needs a GPU: ${absence}`);
   process.exitCode = 3;
 } else {
-  const report = await run(parts);
-  printText(formatReport(report));
+  const report = await run(parts, rounds);
+  printLine(formatReport(report));
   if (values.json === true) printJson(report);
   process.exitCode = report.ok ? 0 : 1;
 }

@@ -3,8 +3,9 @@
 # `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
 # part of bench that moves GPU memory over TCP), tcpx (GPU memory through the plugin emulator: its
 # tests and a benchmark; needs cc), diag (NCCL over the emulator within a bundle of tcpx diag run;
-# needs cc and libnccl), sweep, tune, perf (host memory: the table of `npm run perf`; PERF_WORDS chooses
-# rounds and groups) (default: test bench). Exit: the first failed step's.
+# needs cc and libnccl), sweep, tune, perf (host memory: the table of `npm run perf`). PERF_WORDS
+# chooses rounds and groups of perf, TRANSFERS_WORDS=--rounds=1 rounds of transfers. Default: test
+# bench. Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -142,9 +143,9 @@ for step in $steps; do
     transfers | sweep)
       flag=--sweep
       if [ "$step" = transfers ]; then flag='--only=transfers'; fi
-      node "$app/dist/scripts/bench-gpu.js" --json "$flag" >"$logs/$step.json" 2>"$logs/$step.txt"
-      note $?
-      cat "$logs/$step.txt"
+      # shellcheck disable=SC2086
+      node "$app/dist/scripts/bench-gpu.js" "$flag" ${TRANSFERS_WORDS:-} 2>&1 | tee "$logs/$step.txt"
+      note "${PIPESTATUS[0]}"
       ;;
     tcpx)
       {
@@ -171,9 +172,8 @@ for step in $steps; do
       ;;
     perf)
       # shellcheck disable=SC2086
-      node "$app/dist/scripts/perf.js" ${PERF_WORDS:-default-small default-large} >"$logs/perf.txt" 2>&1
-      note $?
-      cat "$logs/perf.txt"
+      node "$app/dist/scripts/perf.js" ${PERF_WORDS:-default-small default-large} 2>&1 | tee "$logs/perf.txt"
+      note "${PIPESTATUS[0]}"
       ;;
     *)
       echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, diag, sweep, tune, perf" >&2

@@ -9,8 +9,6 @@ import type { Row } from './gpu-rows.js';
 import { type NcclFigure, type NcclTrial, ncclTrials, runNccl } from './nccl-peer.js';
 import { ownBench } from './perf/own-bench.js';
 
-/** Odd: the median is a round that was run, and not the lower one of two. */
-const ROUNDS = 3;
 const BLOCKS = 10_000;
 const BLOCK_BYTES = 16 * 1024;
 const LARGE = ['--size', '64MiB', '--iters', '40', '--warmup-seconds', '1', '--verify', 'sample'];
@@ -24,6 +22,10 @@ const RUNS = {
   write4: [...LARGE, '--op', 'write', '--channels', '4', '--lanes', '4'],
   read1: [...LARGE, '--op', 'read', '--channels', '1', '--lanes', '1'],
   read4: [...LARGE, '--op', 'read', '--channels', '4', '--lanes', '4'],
+  write8: [...LARGE, '--op', 'write', '--channels', '8', '--lanes', '8'],
+  read8: [...LARGE, '--op', 'read', '--channels', '8', '--lanes', '8'],
+  write: [...LARGE, '--op', 'write'],
+  read: [...LARGE, '--op', 'read'],
   oneBlock: [...MANY, '--channels', '4', '--lanes', '4'],
   manyBlocks: [...MANY, '--channels', '4', '--lanes', '4', '--block', '16KiB'],
   pingPong: [...SMALL, '--progress', 'caller'],
@@ -45,8 +47,18 @@ export interface Congestion {
   readonly host: string;
 }
 
-export async function transferRows(hasNccl: boolean, congestion: Congestion): Promise<Row[]> {
-  const figures = await measure(hasNccl, congestion);
+/** Every run is told when it ends: on a lent host the time may be up before the table is there. */
+export interface TransferPlan {
+  readonly hasNccl: boolean;
+  readonly congestion: Congestion;
+  /** An odd number has a median that was run, and not the lower one of two. */
+  readonly rounds: number;
+  readonly tell: (line: string) => void;
+}
+
+export async function transferRows(plan: TransferPlan): Promise<Row[]> {
+  const { congestion } = plan;
+  const figures = await measure(plan);
   const rate = (name: RunName) => ownFigure(figures, name, (one) => one.bandwidthGBps.p50);
   const time = (name: RunName) => ownFigure(figures, name, (one) => one.latencyUs.p50);
   const rows = ncclRows(figures);
@@ -68,6 +80,10 @@ export async function transferRows(hasNccl: boolean, congestion: Congestion): Pr
   }
   rows.push(rateRow(`${named}, read, 1 channel`, rate('read1'), against(best)));
   rows.push(rateRow(`${named}, read, 4 channels`, rate('read4'), against(best)));
+  rows.push(rateRow(`${named}, write, 8 channels`, rate('write8'), against(best)));
+  rows.push(rateRow(`${named}, read, 8 channels`, rate('read8'), against(best)));
+  rows.push(rateRow(`${named}, write, nothing else set`, rate('write'), against(best)));
+  rows.push(rateRow(`${named}, read, nothing else set`, rate('read'), against(best)));
   rows.push(rateRow('one block of 160 MB', rate('oneBlock')));
   const one = medianOf(rate('oneBlock'));
   rows.push(rateRow('10,000 blocks × 16 KiB', rate('manyBlocks'), one, 0.7));
@@ -76,7 +92,7 @@ export async function transferRows(hasNccl: boolean, congestion: Congestion): Pr
   return [...rows, ...stageRows(figures)];
 }
 
-async function measure(hasNccl: boolean, congestion: Congestion): Promise<Figures> {
+async function measure({ hasNccl, congestion, rounds, tell }: TransferPlan): Promise<Figures> {
   const own = new Map<RunName, BenchResult[]>();
   const trials = hasNccl ? ncclTrials(congestion.fixed) : [];
   const nccl: NcclFigure[][] = trials.map(() => []);
@@ -86,15 +102,25 @@ async function measure(hasNccl: boolean, congestion: Congestion): Promise<Figure
     [...flags, ...fixed],
   ]);
   if (fixed.length > 0) runs.push(...(Object.entries(HOST_RUNS) as typeof runs));
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, trial] of trials.entries()) nccl[index]?.push(runNccl(trial));
+  for (let round = 1; round <= rounds; round++) {
     for (const [name, flags] of runs) {
       const results = own.get(name) ?? [];
-      results.push(await ownBench(['--memory', 'vram', ...flags]));
-      own.set(name, results);
+      const result = await ownBench(['--memory', 'vram', ...flags]);
+      own.set(name, [...results, result]);
+      tell(`round ${round}, ${name}: ${figuresText(result.bandwidthGBps.p50, result.latencyUs.p50)}`);
+    }
+    for (const [index, trial] of trials.entries()) {
+      const figure = runNccl(trial);
+      nccl[index]?.push(figure);
+      const text = figuresText(figure.bandwidthGBps, figure.halfRoundTripUs);
+      tell(`round ${round}, NCCL, ${trial.name}: ${text}`);
     }
   }
   return { own, trials, nccl };
+}
+
+function figuresText(gbps: number, us: number): string {
+  return `${gbps.toFixed(2)} GB/s, ${us.toFixed(1)} µs`;
 }
 
 function ownFigure(
