@@ -188,7 +188,7 @@ export class EngineCore {
       transfers: this.transfers,
       after: (delayMs: number, act: () => void) => this.transfers.after(delayMs, act),
       isOpen: () => !this.#isClosed,
-      onNotification: (one: PeerNotification) => this.#options.onNotification(one),
+      onNotification: (one: PeerNotification) => this.events.accept(one),
       onActivity: () => this.#options.onActivity(),
     };
     return tcpx.carrier(session.peer, matchedHost(parts, session, connect));

@@ -1,6 +1,6 @@
 // Events that lanes report, turned into what they mean for sessions and transfers.
 
-import { at as elementAt, wordAt } from '../base/assert.js';
+import { assert, at as elementAt, wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import { failureOf } from '../base/failure.js';
 import { LimitedLog } from '../base/limited-log.js';
@@ -30,6 +30,7 @@ import {
   STALLED_HOLDS,
   STALLED_YES,
 } from '../provider/tcp/lane/messages.js';
+import { ENGINE_NOTIFICATIONS } from '../provider/tcp/lane/layout.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LiveSession } from './live-session.js';
@@ -54,6 +55,7 @@ export class LaneEvents {
   /** By their number among all notifications: lanes report them in any order. */
   readonly #ahead = new Map<number, PeerNotification | undefined>();
   #nextNumber = 0;
+  #isHandling = false;
   readonly #refusals: LimitedLog;
 
   constructor(options: LaneEventsOptions) {
@@ -63,6 +65,16 @@ export class LaneEvents {
 
   /** `at` is the byte index of the event's payload in shared memory. */
   handle(kind: number, at: number): void {
+    assert(!this.#isHandling, 'an event is handled outside of the handling of another');
+    this.#isHandling = true;
+    try {
+      this.#handle(kind, at);
+    } finally {
+      this.#isHandling = false;
+    }
+  }
+
+  #handle(kind: number, at: number): void {
     const { lanes, transfers, sessions, log } = this.#options;
     const word = at >> 2;
     const first = lanes.shared.int32[word] ?? 0;
@@ -106,6 +118,19 @@ export class LaneEvents {
   }
 
   /**
+   * A notification that came by no lane. Its number puts it behind those that lanes have landed,
+   * and confirmed, before: the events of some may still lie in the rings.
+   */
+  accept(made: PeerNotification): void {
+    const { lanes } = this.#options;
+    this.#place(Atomics.add(lanes.shared.int32, ENGINE_NOTIFICATIONS, 1), made);
+    // Whoever is taking events hands on what they brought, this one too.
+    if (this.#isHandling) return;
+    lanes.takeEvents();
+    this.deliver();
+  }
+
+  /**
    * Hands notifications on in the order in which they landed, outside of the ring: whoever takes
    * one may poll again.
    */
@@ -128,7 +153,10 @@ export class LaneEvents {
     const number = wordAt(int32, (at >> 2) + 2);
     const first = at + NOTIFICATION_EVENT_BYTES;
     const bytes = uint8.slice(first, first + count);
-    const made = session && new ReceivedNotification(session.face, bytes);
+    this.#place(number, session && new ReceivedNotification(session.face, bytes));
+  }
+
+  #place(number: number, made: PeerNotification | undefined): void {
     if (number !== this.#nextNumber) {
       this.#ahead.set(number, made);
       return;

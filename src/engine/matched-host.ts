@@ -22,6 +22,7 @@ export interface MatchedHostParts {
   after(delayMs: number, act: () => void): () => void;
   /** Once it is false the tables are gone, and what is left of a session must not touch them. */
   isOpen(): boolean;
+  /** Told in one line with those that come by lanes. */
   onNotification(notification: PeerNotification): void;
   /** Something has finished or come. */
   onActivity(): void;
@@ -46,6 +47,7 @@ export function matchedHost(
       parts.onActivity();
     },
     deliver: (bytes) => {
+      if (!parts.isOpen()) return;
       parts.onNotification(new ReceivedNotification(session.face, bytes));
       parts.onActivity();
     },
