@@ -33,7 +33,7 @@ const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d
 const FILE_MS_MAX = Number(process.env['TEST_FILE_MS_MAX'] ?? 600_000);
 /** CPU seconds of a whole run; more fail it. None where nobody names them: hosts differ. */
 const CPU_SECONDS_MAX = Number(process.env['TEST_CPU_SECONDS_MAX'] ?? Infinity);
-const DEAREST_COUNT = 10;
+const DEAREST_COUNT = Number(process.env['TEST_DEAREST'] ?? 10);
 
 /** What a run came to. */
 export interface Verdict {

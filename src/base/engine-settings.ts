@@ -291,7 +291,8 @@ export const ENGINE_SETTINGS = {
       'How payload leaves: as references to its pages (`splice`, for runs of 64 KiB and more), ' +
       'with MSG_ZEROCOPY (`zerocopy`, from 16 KiB on), or copied by the kernel. Answers to reads ' +
       'leave by reference from 128 KiB on, and without a checksum. `auto`: for each size of ' +
-      'transfer by splice, unless copies prove faster by 7 %.',
+      'transfer by splice, unless copies prove faster by 5 % (below 128 KiB by copy, unless ' +
+      'references prove faster by 3 %).',
     cost:
       'By reference, the source must not change before the transfer is confirmed, and ' +
       '`deregister` waits until peers have what they read. `splice` has a pipe per channel. ' +

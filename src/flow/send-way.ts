@@ -18,8 +18,13 @@ const QUARTILE = 0.25;
 // Not those of the spread over lanes, and odd: see there.
 const TRIAL_TURNS = 5;
 const SETTLED_TRIAL_TURNS = 63;
-/** A copy must be faster by this to be worth its CPU; a reference need only be as fast. */
-const GAIN_OF_COPY = 0.93;
+/**
+ * A change must pay. Of few bytes a copy costs no more CPU than references, and either must be
+ * faster by the first; of more it must be faster by the second to be worth its CPU, and a reference
+ * need only be as fast. Whoever sets nothing stays within the second of the best.
+ */
+const GAIN_OF_EITHER = 0.97;
+const GAIN_OF_COPY = 0.95;
 /** A way that was slower by this is tried once in so many trials: things may change. */
 const HOPELESS = 1.25;
 const HOPELESS_TRIALS = 8;
@@ -63,7 +68,7 @@ export class SendWay {
     const samples = size.samples[way];
     if (samples.length === SAMPLES) samples.shift();
     samples.push(durationUs / bytes);
-    if (way !== size.current) this.#judge(size);
+    if (way !== size.current) this.#judge(size, bytes);
   }
 
   /** Why transfers of so many bytes go as they do. */
@@ -71,12 +76,11 @@ export class SendWay {
     return this.#classOf(bytes).reason;
   }
 
-  #judge(size: SizeClass): void {
+  #judge(size: SizeClass, bytes: number): void {
     if (!isKnown(size)) return;
     const other = otherThan(size.current);
     const [used, tried] = [quartile(size.samples[size.current]), quartile(size.samples[other])];
-    const isBetter = tried < used * (other === 'copy' ? GAIN_OF_COPY : 1);
-    if (isBetter) size.current = other;
+    if (tried < used * gainOf(other, bytes)) size.current = other;
     const [splice, copy] = other === 'copy' ? [used, tried] : [tried, used];
     size.reason = `auto: a copy took ${(copy / splice).toFixed(2)} × the time of references`;
   }
@@ -97,6 +101,11 @@ export class SendWay {
     this.#classes[index] = fresh;
     return fresh;
   }
+}
+
+function gainOf(way: SendWayName, bytes: number): number {
+  if (bytes < COPY_FIRST_BYTES) return GAIN_OF_EITHER;
+  return way === 'copy' ? GAIN_OF_COPY : 1;
 }
 
 function otherThan(way: SendWayName): SendWayName {
