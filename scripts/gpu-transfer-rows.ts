@@ -107,7 +107,9 @@ async function measure({ hasNccl, congestion, rounds, tell }: TransferPlan): Pro
       const results = own.get(name) ?? [];
       const result = await ownBench(['--memory', 'vram', ...flags]);
       own.set(name, [...results, result]);
-      tell(`round ${round}, ${name}: ${figuresText(result.bandwidthGBps.p50, result.latencyUs.p50)}`);
+      tell(
+        `round ${round}, ${name}: ${figuresText(result.bandwidthGBps.p50, result.latencyUs.p50)}`,
+      );
     }
     for (const [index, trial] of trials.entries()) {
       const figure = runNccl(trial);

@@ -173,6 +173,10 @@ test('${name}', () => {
   assert.equal(runSuiteOn(t, mates, '', {}, again).status, 1, 'the process ended behind it');
   const bad = { bad: "test('bad', () => { throw 1; });", good };
   assert.equal(runSuiteOn(t, bad, '', {}, again).status, 1, 'fails again');
+  const rows = { 'stale-rows': once('e'), user: "import './stale-rows.test.js';", good };
+  const shared = runSuiteOn(t, rows, '', {}, again);
+  assert.equal(shared.status, 0, shared.stdout);
+  assert.match(shared.stdout, /once more, .*:\n {2}\S+user\.test\.js\n/, 'the file that runs it');
 });
 
 test('suite: names skips and their reasons, in CI refuses what hardware does not excuse', (t) => {

@@ -7,14 +7,23 @@ import { CONGESTION_AUTO, congestionHere, kernelCongestion } from '../os/congest
 import type { Choice } from '../provider/receipt.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { choicesOf, type PeerTerms } from './choices.js';
-import { tune } from './tuning.js';
+import { type TuningFacts, tune, tuneServed } from './tuning.js';
 
 export function tunedHere(config: Config): Config {
-  const nics = splitNics(config.values['session.nics']).length;
-  const tuned = tune(config, { cpus: availableParallelism(), nics });
+  const tuned = tune(config, factsOf(config));
   if (config.values['socket.congestion'] !== CONGESTION_AUTO) return tuned;
   const { reason } = congestionHere(CONGESTION_AUTO);
   return withAuto(tuned, 'socket.congestion', CONGESTION_AUTO, reason);
+}
+
+/** For the engine of a service's client, before that one chooses the rest. */
+export function tunedServed(config: Config): Config {
+  return tuneServed(config, factsOf(config));
+}
+
+function factsOf(config: Config): TuningFacts {
+  const nics = splitNics(config.values['session.nics']).length;
+  return { cpus: availableParallelism(), nics };
 }
 
 /** Says of each session what it runs with, and why. */

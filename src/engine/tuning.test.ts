@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ConfigSources, isByHand, loadConfig, withAuto } from '../base/config.js';
-import { tune } from './tuning.js';
+import { tune, tuneServed } from './tuning.js';
 
 type Options = NonNullable<ConfigSources['options']>;
 
@@ -41,6 +41,31 @@ test('tuning: a table of hosts', () => {
     const { lanes: gotLanes, channels: gotChannels } = chosen(options, cpus, nics);
     assert.deepEqual([gotLanes, gotChannels], [lanes, channels], label);
   }
+});
+
+test('tuning: an engine of a service has few lanes, and looks longer where cores are many', () => {
+  const cases: readonly (readonly [Options, number, number, number, number])[] = [
+    // Settings by hand, CPUs, NICs; lanes and µs.
+    [{}, 1, 0, 1, 0],
+    [{}, 2, 0, 1, 200],
+    [{}, 7, 0, 1, 200],
+    [{}, 8, 0, 2, 1000],
+    [{}, 16, 0, 4, 1000],
+    [{}, 208, 0, 4, 1000],
+    [{}, 208, 1, 1, 1000],
+    [{}, 208, 4, 4, 1000],
+    [{ 'lane.count': 1, 'lane.spinUs': 50 }, 16, 0, 1, 50],
+  ];
+  for (const [options, cpus, nics, lanes, spinUs] of cases) {
+    const facts = { cpus, nics };
+    const { values } = tune(tuneServed(loadConfig({ options }), facts), facts);
+    const label = `${JSON.stringify(options)}, ${cpus} CPUs, ${nics} NICs`;
+    assert.deepEqual([values['lane.count'], values['lane.spinUs']], [lanes, spinUs], label);
+  }
+  const spinOf = (options: Options, cpus: number) =>
+    tune(loadConfig({ options }), { cpus, nics: 0 }).values['service.spinUs'];
+  assert.deepEqual([spinOf({}, 2), spinOf({}, 16)], [100, 1000]);
+  assert.equal(spinOf({ 'service.spinUs': 7 }, 16), 7);
 });
 
 test('tuning: each choice says why, and is nobody’s firm wish', () => {

@@ -2,7 +2,7 @@
 // backend goes through this file. A client is an agent to its peers, with a name, a port and
 // notifications like those of an agent in TypeScript, so either can talk to the other.
 
-import { type Config, isByHand, loadConfig, withAuto } from '../base/config.js';
+import { type Config, isByHand, loadConfig } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingName } from '../base/settings.js';
@@ -11,6 +11,7 @@ import { Engine, tcpxOf } from '../engine/engine.js';
 import type { BlockColumns, RegionShare } from '../engine/internal.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { Session } from '../engine/session.js';
+import { tunedServed } from '../engine/tuned-config.js';
 import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
 import { checkAgentName } from '../nixl/names.js';
 import type { NixlNotification } from '../nixl/notif-codec.js';
@@ -205,8 +206,7 @@ function configOf(settings: string, base: Config): Config {
   }
   const byHand = base.effective.filter(({ name }) => isByHand(base, name));
   const options = Object.fromEntries(byHand.map(({ name }) => [name, base.values[name]]));
-  const config = loadConfig({ flags, options });
-  return withAuto(config, 'lane.count', 1, 'one of many engines of a service');
+  return tunedServed(loadConfig({ flags, options }));
 }
 
 // Connection info tells the port, so by default the kernel may choose it.

@@ -12,6 +12,7 @@ import { EAGAIN, errnoName } from '../ffi/libc/errno.js';
 import { closeFd } from '../ffi/libc/file-descriptor.js';
 import { acceptSocket } from '../ffi/libc/socket.js';
 import { listenUnix, sendUnix } from '../ffi/libc/unix-socket.js';
+import { tunedHere } from '../engine/tuned-config.js';
 import { type ControlHandler, ControlSet } from '../os/control-set.js';
 import { Attachment, type AttachmentHost } from './attachment.js';
 import { quota } from './client-peers.js';
@@ -58,7 +59,7 @@ export class NodeService implements ControlHandler, AttachmentHost {
     this.socketPath = this.#claimed.socketPath;
     this.#fd = listenPrivately(this.#claimed);
     this.set.add(this.#fd, this);
-    this.#pump = new Pump(this.#attachments, values['service.spinUs']);
+    this.#pump = new Pump(this.#attachments, tunedHere(config).values['service.spinUs']);
     this.#doorman = new Doorman(this.set, () => this.#onSockets());
     this.idle = new Promise((resolve) => {
       this.#resolveIdle = resolve;
