@@ -54,7 +54,8 @@ export const SERVICE_SETTINGS = {
     maximum: 100_000,
     summary:
       'How long the service looks at its rings again, at most, before it sleeps. Where nothing ' +
-      'comes in that time it looks for less, down to not at all. Where it is not set, 1000 from 8 CPUs on.',
+      'comes in that time it looks for less, down to not at all. Where it is not set, 1000 from ' +
+      '8 CPUs on.',
     cost: 'Occupies a core while it looks; a sleeping service answers some ten µs later.',
   },
   'service.clientsMax': {
@@ -64,7 +65,9 @@ export const SERVICE_SETTINGS = {
     maximum: 1024,
     flag: 'clients',
     summary: 'Clients that may be attached at a time; one more is refused with ERR_LIMIT.',
-    cost: 'Each has an engine of its own: a lane thread for 4 CPUs, 4 at most, some MiB, a listening port.',
+    cost:
+      'Each has an engine of its own: a lane thread for 4 CPUs (4 at most), some MiB, a ' +
+      'listening port.',
   },
   'service.strangersMax': {
     kind: 'count',
