@@ -49,6 +49,8 @@ const TWO_32 = 2 ** 32;
 export class GpuCopyQueue implements CopyQueue {
   readonly stagingAddr: number;
   readonly isRenewable: boolean;
+  readonly isPrompt = false;
+  readonly lastUs = 0;
   readonly refusal: TcpxError | undefined;
   isFailed = false;
   /** Why, once it has failed. */

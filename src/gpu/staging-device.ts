@@ -18,6 +18,10 @@ export interface CopyQueue {
   readonly isRenewable: boolean;
   /** Why it does not, where it was tried. */
   readonly refusal?: TcpxError | undefined;
+  /** Whether a batch is over when `start` returns: its chunk then goes on at once. */
+  readonly isPrompt: boolean;
+  /** Where it is, what the last batch took. */
+  readonly lastUs: number;
   readonly isFailed: boolean;
   /** Why, once it has failed. */
   readonly error: TcpxError | undefined;

@@ -2,6 +2,7 @@
 // staging memory of ours, by the kernel, at once. What the lanes promise of GPU memory then holds
 // for it too: what is acknowledged has landed in the client.
 
+import { systemClock } from '../base/clock.js';
 import { type TcpxError, toTcpxError } from '../base/errors.js';
 import { ESRCH } from '../ffi/libc/errno.js';
 import { type Mapping, mapMemory, renewPages, unmapMemory } from '../ffi/libc/mapping.js';
@@ -34,6 +35,8 @@ const OUTCOMES = 256;
 
 class ProcessQueue implements CopyQueue {
   readonly isRenewable = true;
+  readonly isPrompt = true;
+  lastUs = 0;
   /** A copy that fails costs its own chunks alone: the next may be of other memory. */
   isFailed = false;
   error: TcpxError | undefined;
@@ -72,7 +75,9 @@ class ProcessQueue implements CopyQueue {
 
   start(): boolean {
     if (!this.#isOpen) return false;
+    const startedUs = systemClock.nowUs();
     this.#move();
+    this.lastUs = systemClock.nowUs() - startedUs;
     this.#issued = (this.#issued + 1) | 0;
     this.#outcomes[this.#issued & (OUTCOMES - 1)] = this.#outcome;
     this.#isOpen = false;

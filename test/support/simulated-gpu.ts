@@ -45,6 +45,8 @@ export const SimulatedGpus = {
   FailsRenewal: 6,
   /** Slots cannot get other memory, and the device says so. */
   Fixed: 7,
+  /** Done when the batch has been started. */
+  Prompt: 8,
 } as const;
 
 /** Beyond the canonical addresses of a process, within 53 bits. */
@@ -76,6 +78,8 @@ interface Batch {
 
 class SimulatedQueue implements CopyQueue {
   readonly isRenewable: boolean;
+  readonly isPrompt: boolean;
+  readonly lastUs = 0;
   readonly refusal: TcpxError | undefined;
   /** Slots that were given other memory. */
   renewals = 0;
@@ -100,8 +104,9 @@ class SimulatedQueue implements CopyQueue {
     this.#hasRenewals = device !== SimulatedGpus.FailsRenewal;
     this.isRenewable = device !== SimulatedGpus.Fixed;
     this.refusal = this.isRenewable ? undefined : new TcpxError('ERR_CAP_GPU', 'simulated refusal');
+    this.isPrompt = device === SimulatedGpus.Prompt;
     this.#random = seededRandom(seed);
-    this.#pollsMax = device === SimulatedGpus.Instant ? 0 : POLLS_MAX;
+    this.#pollsMax = this.isPrompt || device === SimulatedGpus.Instant ? 0 : POLLS_MAX;
     const failing = isOut ? SimulatedGpus.FailsOut : SimulatedGpus.FailsIn;
     this.#goodBatches = device === failing ? GOOD_BATCHES : Number.POSITIVE_INFINITY;
   }
@@ -125,6 +130,7 @@ class SimulatedQueue implements CopyQueue {
     const pollsLeft = this.#random.nextBetween(0, this.#pollsMax);
     this.#pending.push({ number: this.#issued, blocks: this.#open, pollsLeft });
     this.#open = [];
+    if (this.isPrompt) this.#tick();
     return true;
   }
 

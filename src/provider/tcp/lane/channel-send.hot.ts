@@ -11,7 +11,7 @@ import { frameChunk, frameNotify, hasWriteWindow } from './frame-chunk.hot.js';
 import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';
 import { type LaneCore, linksAt, type SessionLane } from './lane-core.js';
 import { TRANSFER_EVEN, transferWord } from './layout.js';
-import { isSourceReady, stageChunk, startChunks, takeCopied } from './out-copies.hot.js';
+import { isPrompt, isSourceReady, stageChunk, startChunks, takeCopied } from './out-copies.hot.js';
 import { isConfirmDue } from './own-reads.hot.js';
 import { dropFramed } from './refusals.hot.js';
 import { frameAck, frameRefusal, hasRoom, onSent, sealHeads } from './send-vector.hot.js';
@@ -105,8 +105,13 @@ function fillOwn(core: LaneCore, channel: Channel): void {
     if (!isSourceReady(core, channel, session)) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
-    if (stageChunk(core, channel, core.claimedSlot, chunk)) continue;
-    frameChunk(core, channel, core.claimedSlot, chunk, 0);
+    if (!stageChunk(core, channel, core.claimedSlot, chunk)) {
+      frameChunk(core, channel, core.claimedSlot, chunk, 0);
+    } else if (isPrompt(channel)) {
+      // The peer takes it while the next is copied: a window of copies first would keep it idle.
+      frameCopied(core, channel);
+      if (vector.count > 0) return;
+    }
   }
 }
 

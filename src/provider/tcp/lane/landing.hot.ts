@@ -121,6 +121,11 @@ function copyIn(core: LaneCore, channel: Channel, at: number): void {
     offset += landing.blockBytes[index]!;
   }
   // Started at the end of the turn, with what else has come by then: a call less for each of them.
+  if (!pool.queue.isPrompt) return;
+  // Copied here the bytes are still in the core's cache, and the next chunk gets the same slot.
+  pool.queue.start();
+  pool.startedUs[taken] = core.nowUs - pool.queue.lastUs;
+  landFrames(core, channel);
 }
 
 /** A read that the peer refused takes its turn among those that are being copied. */

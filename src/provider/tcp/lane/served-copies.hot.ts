@@ -33,6 +33,8 @@ export function startServes(core: LaneCore, channel: Channel): void {
     served.slot[at] = taken;
     if (taken >= 0) copyServe(core, channel, at);
     served.started = (served.started + 1) | 0;
+    // Copied already: the reader takes it while the next is copied.
+    if (taken >= 0 && channel.stagers[device]!.out.queue.isPrompt) return;
   }
 }
 
@@ -53,6 +55,7 @@ function copyServe(core: LaneCore, channel: Channel, at: number): void {
     offset += bytes;
   }
   onChunkAdded(core, pool.queue);
+  if (pool.queue.isPrompt) pool.startedUs[taken] = core.nowUs - pool.queue.lastUs;
 }
 
 /** Whether the oldest read of the peer can be answered; one that cannot ever becomes a refusal. */

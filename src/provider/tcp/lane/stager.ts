@@ -132,6 +132,8 @@ export class Stager {
 const NO_QUEUE: CopyQueue = {
   stagingAddr: 0,
   isRenewable: false,
+  isPrompt: false,
+  lastUs: 0,
   isFailed: true,
   error: undefined,
   begin: () => 0,

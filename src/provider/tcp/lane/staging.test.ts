@@ -16,13 +16,21 @@ import { seededRandom } from '../../../base/random.js';
 import type { Block } from '../../block-columns.js';
 import { EVENT_NOTIFICATION } from './messages.js';
 
-const KINDS = { dram: addRegion, vram: addGpuRegion };
+const KINDS = {
+  dram: addRegion,
+  vram: addGpuRegion,
+  /** As memory of another process: a copy is over when it was started. */
+  prompt: (end: LaneEnd, bytes: number) => addGpuRegion(end, bytes, SimulatedGpus.Prompt),
+};
 type Kind = keyof typeof KINDS;
 const COMBINATIONS: readonly (readonly [Kind, Kind])[] = [
   ['vram', 'vram'],
   ['vram', 'dram'],
   ['dram', 'vram'],
   ['dram', 'dram'],
+  ['prompt', 'prompt'],
+  ['prompt', 'vram'],
+  ['vram', 'prompt'],
 ];
 const LINKS = {
   'calls that take all': {},
@@ -56,6 +64,31 @@ for (const [here, there] of COMBINATIONS) {
   }
 }
 
+test('staging: a chunk that is copied at once leaves before the next is copied', () => {
+  const pair = new LanePair({ chunkBytes: 4096, link: { pipeBytes: 4096 }, hasGpus: true });
+  const bytes = 16 * 4096;
+  const local = addGpuRegion(pair.a, bytes, SimulatedGpus.Prompt);
+  const remote = addGpuRegion(pair.b, bytes, SimulatedGpus.Prompt);
+  const copied = (end: LaneEnd): number => {
+    const pools = end.core.staging.stagers.map(({ out }) => out.slotCount - out.freeCount);
+    return Math.max(0, ...pools);
+  };
+  // The peer takes nothing: its pipe holds one chunk, so that a second one waits for room.
+  const write = pair.a.post('write', [block(local.region, remote.region, bytes)]);
+  for (let steps = 0; steps < 10; steps++) pair.a.step();
+  assert.ok(copied(pair.a) <= 2, `${copied(pair.a)} chunks copied ahead of a write`);
+  assert.equal(pair.finish(write), 0);
+  const read = pair.a.post('read', [block(local.region, remote.region, bytes)]);
+  for (let steps = 0; steps < 10; steps++) pair.a.step();
+  for (let steps = 0; steps < 10; steps++) pair.b.step();
+  assert.ok(copied(pair.b) <= 2, `${copied(pair.b)} chunks copied ahead of answers`);
+  assert.equal(pair.finish(read), 0);
+  pair.settle();
+  assertSlotsFree(pair.a);
+  assertSlotsFree(pair.b);
+  pair.destroy();
+});
+
 /** Host memory and two GPUs at each end; blocks of any size between any of them. */
 function scatter(pair: LanePair, seed: number) {
   const random = seededRandom(seed);
@@ -64,7 +97,7 @@ function scatter(pair: LanePair, seed: number) {
   const places = (end: LaneEnd): MovePlace[] => [
     addRegion(end, count * slotBytes),
     addGpuRegion(end, count * slotBytes, SimulatedGpus.Healthy),
-    addGpuRegion(end, count * slotBytes, SimulatedGpus.Second),
+    addGpuRegion(end, count * slotBytes, SimulatedGpus.Prompt),
   ];
   const locals = places(pair.a);
   const remotes = places(pair.b);
