@@ -21,8 +21,12 @@ export function launchUrl(entry: string, extension: '.cjs' | '.js' = '.cjs'): UR
 
 /** An entry that this thread is to load too: of the same kind, as no module may be there twice. */
 export function besideUrl(entry: string): URL {
-  const isLaunched = import.meta.url.startsWith(FOLDER.href);
-  return isLaunched ? new URL(basename(entry), FOLDER) : new URL(entry, SOURCES);
+  return isLaunchUrl(import.meta.url) ? new URL(basename(entry), FOLDER) : new URL(entry, SOURCES);
+}
+
+/** Whether the module of this address has parts in common with other launch files. */
+export function isLaunchUrl(url: string): boolean {
+  return url.startsWith(FOLDER.href);
 }
 
 /** −1 for a file that is not there; an installed package has no trace of its compilation. */

@@ -49,8 +49,8 @@ function allocate(memType: MemType, byteCount: number): ContractMemory {
   };
 }
 
-/** Of address space that no row needs: every world would have the collector look at it. */
-const SMALL = { 'memory.arenaBytes': String(4 * 1024 * 1024) };
+/** No address space that no row needs, and threads only where a world is about them. */
+const SMALL = { 'memory.arenaBytes': String(4 * 1024 * 1024), 'lane.count': '1' };
 const WORLDS: readonly Readonly<Record<string, string>>[] = [
   { 'session.local': 'tcp', 'lane.progress': 'lanes' },
   { 'session.local': 'tcp', 'lane.progress': 'caller' },

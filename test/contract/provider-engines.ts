@@ -51,6 +51,8 @@ const SMALL: Settings = {
   'memory.regionsMax': 64,
   'memory.transfersMax': 256,
   'memory.arenaBytes': 4 * MIB,
+  // Threads of which a world has more where it is about them.
+  'lane.count': 1,
   'session.connectTimeoutMs': 10_000,
   'session.handshakeTimeoutMs': 10_000,
 };

@@ -39,6 +39,7 @@ const SMALL: Settings = {
   'memory.regionsMax': 64,
   'memory.transfersMax': 256,
   'memory.arenaBytes': 4 * 1024 * 1024,
+  'lane.count': 1,
   'session.connectTimeoutMs': 5000,
 };
 

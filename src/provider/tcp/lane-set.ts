@@ -4,7 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import { launchUrl } from '../../base/launch.js';
+import { isLaunchUrl, launchUrl } from '../../base/launch.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import { limitSpareTables } from '../../ffi/libc/message.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
@@ -214,8 +214,8 @@ export class LaneSet {
       sendBytes,
       spareTables,
     };
-    // With a module that stands in for CUDA the thread has parts in common, each of them once.
-    const extension = gpuModule === '' ? '.cjs' : '.js';
+    // With a launch file that stands in for CUDA the thread has parts in common, each of them once.
+    const extension = isLaunchUrl(gpuModule) ? '.js' : '.cjs';
     const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js', extension), {
       workerData,
       ...workerFlags(process.execArgv),
