@@ -16,6 +16,9 @@ const QUICK = [
   ['tidy.js'],
 ];
 
+/** Linters keep what they make: a small young generation would be copied again and again. */
+const ROOMY = ['--max-semi-space-size=64', '--min-semi-space-size=32', '--initial-heap-size=1500'];
+
 const statuses = (await Promise.all([SLOW, QUICK].map(runSteps))).flat();
 process.exitCode = statuses.find((status) => status !== 0) ?? 0;
 
@@ -29,7 +32,7 @@ async function runSteps(steps: readonly (readonly string[])[]): Promise<number[]
 function runStep([name = '', ...words]: readonly string[]): Promise<number> {
   const isOurs = name.endsWith('.js');
   const program = join(repositoryRoot, isOurs ? 'dist/scripts' : 'node_modules/.bin', name);
-  const child = spawn(isOurs ? process.execPath : program, isOurs ? [program] : words, {
+  const child = spawn(process.execPath, [...ROOMY, program, ...words], {
     cwd: repositoryRoot,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

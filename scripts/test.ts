@@ -1,6 +1,5 @@
 // `npm test`: every compiled test, or those whose path contains a filter; first those that bear
-// neighbours, then one by one those that do not. Beside them the checks, which take what is left of
-// the cores while tests wait.
+// neighbours, then one by one those that do not. Beside the latter, which mostly wait, the checks.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -41,8 +40,10 @@ if (files.length === 0) refuse(`no test matches ${positionals.join(' ')}`);
 const missing = files.filter((path) => !existsSync(path));
 if (missing.length > 0) refuse(`not compiled, run npm run build: ${missing.join(' ')}`);
 setCertificatesAside();
-const checked = values.check ? runChecks() : undefined;
-const failed = await runAndTell(files, concurrency);
+let checked: ReturnType<typeof runChecks> | undefined;
+const failed = await runAndTell(files, concurrency, () => {
+  if (values.check) checked = runChecks();
+});
 const outcome = await checked;
 const runnable = failed.map((path) => runnersOf(path));
 const canRunAgain = failed.length <= againMax && runnable.every((paths) => paths.length > 0);
@@ -72,16 +73,22 @@ async function passAlone(paths: readonly string[]): Promise<boolean> {
 }
 
 /** Files that failed. */
-async function runAndTell(paths: readonly string[], atOnce: number): Promise<string[]> {
+async function runAndTell(
+  paths: readonly string[],
+  atOnce: number,
+  onCrowdOver?: () => void,
+): Promise<string[]> {
   const verdict: Verdict = { failedFiles: new Set(), isRefused: false };
-  await pipeline(report(runFiles(paths, atOnce), verdict), process.stdout, { end: false });
+  const lines = report(runFiles(paths, atOnce, onCrowdOver), verdict);
+  await pipeline(lines, process.stdout, { end: false });
   if (verdict.isRefused) process.exitCode = 1;
   return [...verdict.failedFiles];
 }
 
+/** On what the tests beside them leave idle: these hold times against limits. */
 function runChecks(): Promise<{ readonly status: number; readonly said: string }> {
-  const words = ['-n', '19', process.execPath, join(repositoryRoot, 'dist/scripts/check.js')];
-  const child = spawn('nice', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const words = ['--idle', '0', process.execPath, join(repositoryRoot, 'dist/scripts/check.js')];
+  const child = spawn('chrt', words, { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text));

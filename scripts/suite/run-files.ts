@@ -24,7 +24,12 @@ export const WAITING: readonly string[] = [
 /** Tests of whole processes are the dear ones; units fill what is left at the end. */
 const FOLDERS = ['/dist/test/', '/dist/scripts/', '/dist/examples/', '/dist/src/'];
 
-export async function* runFiles(files: readonly string[], atOnce: number) {
+/** `onCrowdOver`: from here on files run that leave much of the cores idle. */
+export async function* runFiles(
+  files: readonly string[],
+  atOnce: number,
+  onCrowdOver: () => void = () => undefined,
+) {
   const { alone, pairs, waiting, crowd } = orderOf(files);
   const folder = mkdtempSync(join(tmpdir(), 'tcpx-tests-'));
   const { groups, apart } = shared(crowd);
@@ -35,6 +40,7 @@ export async function* runFiles(files: readonly string[], atOnce: number) {
   } finally {
     rmSync(folder, { recursive: true });
   }
+  onCrowdOver();
   yield* await waited;
   yield* runSome(pairs, Math.min(atOnce, 2));
   yield* runSome(alone, 1);
