@@ -4,19 +4,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTcpxError } from '../src/base/errors.js';
-import { buildTarget, compilerOf, hasCompiler, nativePaths } from './native/build.js';
+import { buildTargets, compilerOf, hasCompiler, nativePaths } from './native/build.js';
 import { type NativeTarget, nativeTargets } from './native/targets.js';
 import { repositoryRoot } from './repository.js';
 
-process.exitCode = main();
+process.exitCode = await main();
 
-function main(): number {
+async function main(): Promise<number> {
   try {
     const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as {
       version: string;
     };
     const targets = nativeTargets(nativePaths(), version);
-    for (const target of targets.filter(canBuild)) buildTarget(target);
+    await buildTargets(targets.filter(canBuild));
     return 0;
   } catch (error) {
     if (!isTcpxError(error)) throw error;

@@ -18,16 +18,16 @@ const USAGE = `npm run build:nixl-plugin -- --nixl PREFIX [--output FOLDER]
 npm run build:nixl-plugin -- --tree CHECKOUT
   puts the sources into a checkout of NIXL, for its own build`;
 
-process.exitCode = main();
+process.exitCode = await main();
 
-function main(): number {
+async function main(): Promise<number> {
   const { values } = readWords(USAGE, {
     options: { nixl: { type: 'string' }, tree: { type: 'string' }, output: { type: 'string' } },
   });
   const output = resolve(values.output ?? join(repositoryRoot, 'build/nixl'));
   try {
-    if (values.tree !== undefined) return place(resolve(values.tree));
-    if (values.nixl !== undefined) return build(resolve(values.nixl), output);
+    if (values.tree !== undefined) return await place(resolve(values.tree));
+    if (values.nixl !== undefined) return await build(resolve(values.nixl), output);
   } catch (error) {
     if (!isTcpxError(error)) throw error;
     process.stderr.write(`${error.code}: ${error.message}\n`);
@@ -36,7 +36,7 @@ function main(): number {
   return refuse(`NIXL's headers are needed: --nixl\n${USAGE}`);
 }
 
-function build(nixl: string, output: string): number {
+async function build(nixl: string, output: string): Promise<number> {
   const headers = findNixlHeaders(nixl);
   if (headers === undefined) {
     return refuse(
@@ -55,8 +55,8 @@ function build(nixl: string, output: string): number {
     process.stderr.write(`${compilerOf(target)}: not found; a C++20 compiler is needed (g++ 12)\n`);
     return 3;
   }
-  buildLibrary(paths);
-  buildTarget(target, output);
+  await buildLibrary(paths);
+  await buildTarget(target, output);
   const whose = headers.version === undefined ? 'that NIXL' : `NIXL ${headers.version}`;
   process.stdout.write(
     `${join(output, target.name)} is for ${whose}: copy it to the plugins folder of that ` +
@@ -65,23 +65,23 @@ function build(nixl: string, output: string): number {
   return 0;
 }
 
-function place(tree: string): number {
+async function place(tree: string): Promise<number> {
   if (!existsSync(join(tree, 'src/api/cpp/backend/backend_plugin.h'))) {
     return refuse(`--tree ${tree}: no checkout of NIXL: src/api/cpp/backend is not below it`);
   }
   const paths = nativePaths();
-  buildLibrary(paths);
+  await buildLibrary(paths);
   const folder = placeInTree(tree, paths);
   process.stdout.write(`${folder} is in place: build NIXL as usual, with meson and ninja\n`);
   return 0;
 }
 
-function buildLibrary(paths: readonly string[]): void {
+async function buildLibrary(paths: readonly string[]): Promise<void> {
   const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as {
     version: string;
   };
   const archive = basename(P2P_ARCHIVE);
   for (const target of nativeTargets(paths, version)) {
-    if (target.name === archive) buildTarget(target);
+    if (target.name === archive) await buildTarget(target);
   }
 }

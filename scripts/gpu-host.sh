@@ -141,10 +141,10 @@ for step in $steps; do
       cat "$logs/bench-gpu.txt"
       ;;
     transfers | sweep)
-      flag=--sweep
-      if [ "$step" = transfers ]; then flag='--only=transfers'; fi
+      words=--sweep
+      if [ "$step" = transfers ]; then words="--only=transfers ${TRANSFERS_WORDS:-}"; fi
       # shellcheck disable=SC2086
-      node "$app/dist/scripts/bench-gpu.js" "$flag" ${TRANSFERS_WORDS:-} 2>&1 | tee "$logs/$step.txt"
+      node "$app/dist/scripts/bench-gpu.js" $words 2>&1 | tee "$logs/$step.txt"
       note "${PIPESTATUS[0]}"
       ;;
     tcpx)

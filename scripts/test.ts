@@ -93,8 +93,8 @@ function runChecks(): Promise<{ readonly status: number; readonly said: string }
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text));
   }
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
+  return new Promise((resolve) => {
+    child.on('error', ({ message }) => resolve({ status: 1, said: `${message}\n` }));
     child.on('close', (status) => resolve({ status: status ?? 1, said }));
   });
 }

@@ -13,11 +13,15 @@ import type { TestEvent } from './reporter.js';
 /** Parts of paths: files that wait for most of their time, and bear neighbours. */
 export const WAITING: readonly string[] = [
   '/agent-killed.', // peers that are noticed to be gone
+  '/bench-bytes.', // links of a limited rate
+  '/bench-slowed.', // the same
   '/emulator-faults.', // silence
   '/emulator.', // set-up steps of the original
   '/etcd-store.', // leases
+  '/one-file-missing.', // intervals of a watch, once for each file
   '/rail-end.', // processes that do not end
   '/slow-faults.', // links that are down for seconds
+  '/tcpx-hold.', // processes that stay
   '/tcpx-threads.', // samples of threads over time
   '/tcpx-wait.', // waits that are given up
 ];

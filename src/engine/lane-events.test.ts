@@ -23,7 +23,7 @@ class LandedLane {
     const buffer = new SharedArrayBuffer(4096);
     this.shared = { int32: new Int32Array(buffer), uint8: new Uint8Array(buffer) };
     this.events = new LaneEvents({
-      lanes: { shared: this.shared, takeEvents: () => this.takeEvents() },
+      lanes: { shared: this.shared },
       sessions: { at: () => ({ face: {} }) },
       transfers: {},
       log: silentLog,
@@ -60,11 +60,16 @@ class LandedLane {
 
 test('what came by no lane is told behind what a lane had landed before', () => {
   const lane = new LandedLane();
-  lane.publish(lane.number(), 'first');
-  lane.accept('second');
-  lane.publish(lane.number(), 'third');
-  lane.accept('fourth');
-  assert.deepEqual(lane.told, ['first', 'second', 'third', 'fourth']);
+  lane.accept('first');
+  assert.deepEqual(lane.told, ['first'], 'at once where nothing was before');
+  lane.publish(lane.number(), 'second');
+  lane.accept('third');
+  lane.publish(lane.number(), 'fourth');
+  lane.accept('fifth');
+  assert.deepEqual(lane.told, ['first'], 'rings are not looked at amid a frame');
+  lane.takeEvents();
+  lane.events.deliver();
+  assert.deepEqual(lane.told, ['first', 'second', 'third', 'fourth', 'fifth']);
 });
 
 test('it waits for an event that a lane has numbered and not yet published', () => {

@@ -8,6 +8,7 @@ import type { Log } from '../base/log.js';
 import type { ChannelIndex, SessionIndex } from '../base/quantity.js';
 import { systemErrorName } from '../os/error-name.js';
 import { NOTIFICATION_EVENT_BYTES } from '../os/record-ring.js';
+import { ENGINE_NOTIFICATIONS } from '../provider/tcp/lane/layout.js';
 import {
   DOWN_EVENT_WORDS,
   EVENT_CHANNEL_DOWN,
@@ -30,7 +31,6 @@ import {
   STALLED_HOLDS,
   STALLED_YES,
 } from '../provider/tcp/lane/messages.js';
-import { ENGINE_NOTIFICATIONS } from '../provider/tcp/lane/layout.js';
 import type { LaneSet } from '../provider/tcp/lane-set.js';
 import { FRAME_RULES, frameName } from '../wire/data-frame-rules.js';
 import type { LiveSession } from './live-session.js';
@@ -119,15 +119,14 @@ export class LaneEvents {
 
   /**
    * A notification that came by no lane. Its number puts it behind those that lanes have landed,
-   * and confirmed, before: the events of some may still lie in the rings.
+   * and confirmed, before: where the event of one still lies in a ring, it waits for that. Rings are
+   * not looked at here, amid a frame of the peer: their events may close what the frame came by.
    */
   accept(made: PeerNotification): void {
-    const { lanes } = this.#options;
-    this.#place(Atomics.add(lanes.shared.int32, ENGINE_NOTIFICATIONS, 1), made);
+    const { int32 } = this.#options.lanes.shared;
+    this.#place(Atomics.add(int32, ENGINE_NOTIFICATIONS, 1), made);
     // Whoever is taking events hands on what they brought, this one too.
-    if (this.#isHandling) return;
-    lanes.takeEvents();
-    this.deliver();
+    if (!this.#isHandling) this.deliver();
   }
 
   /**

@@ -55,6 +55,7 @@ test('tuning: an engine of a service has few lanes, and looks longer where cores
     [{}, 208, 1, 1, 1000],
     [{}, 208, 4, 4, 1000],
     [{ 'lane.count': 1, 'lane.spinUs': 50 }, 16, 0, 1, 50],
+    [{ 'lane.progress': 'caller' }, 16, 0, 1, 200],
   ];
   for (const [options, cpus, nics, lanes, spinUs] of cases) {
     const facts = { cpus, nics };

@@ -2,6 +2,7 @@
 // staging memory of ours, by the kernel, at once. What the lanes promise of GPU memory then holds
 // for it too: what is acknowledged has landed in the client.
 
+import { assert } from '../base/assert.js';
 import { systemClock } from '../base/clock.js';
 import { type TcpxError, toTcpxError } from '../base/errors.js';
 import { ESRCH } from '../ffi/libc/errno.js';
@@ -30,8 +31,11 @@ const COPY_ORPHANED = 2;
 const ENDING_MS_MAX = 200;
 const WAIT_AGAIN_MS = 1000;
 
-/** More than batches whose outcome nobody has asked for yet: those have a slot each. */
-const OUTCOMES = 256;
+/**
+ * Outcomes that are kept. A batch is asked for once the chunks before it on its channel are done,
+ * which other channels do not wait for: so more than those make in that time.
+ */
+const OUTCOMES = 65_536;
 
 class ProcessQueue implements CopyQueue {
   readonly isRenewable = true;
@@ -86,7 +90,9 @@ class ProcessQueue implements CopyQueue {
   }
 
   poll(batch: number): number {
-    if (((batch - this.#issued) | 0) > 0) return COPY_PENDING;
+    const age = (this.#issued - batch) | 0;
+    if (age < 0) return COPY_PENDING;
+    assert(age < OUTCOMES, 'an outcome is asked for while it is kept');
     const outcome = this.#outcomes[batch & (OUTCOMES - 1)] ?? COPY_FAILED;
     return outcome === COPY_ORPHANED ? COPY_PENDING : outcome;
   }

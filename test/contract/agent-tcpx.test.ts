@@ -15,8 +15,8 @@ function allocate(byteCount: number): AgentMemory {
 
 /** With a secret: without one, every start warns that loopback alone is accepted. */
 const SAFE = { 'trust.secret': 'the secret of this suite alone', 'session.bind': '127.0.0.1' };
-/** Of address space that no row needs: every agent would have the collector look at it. */
-const SMALL = { 'memory.arenaBytes': String(4 * 1024 * 1024) };
+/** No address space and no threads that no row needs. */
+const SMALL = { 'memory.arenaBytes': String(4 * 1024 * 1024), 'lane.count': '1' };
 
 for (const progress of ['lanes', 'caller']) {
   agentSuite({

@@ -184,7 +184,8 @@ export class LaneEnd implements LaneHooks {
   /** One turn, as if every port had become ready; true when something moved. */
   step(): boolean {
     for (const channel of this.core.channels) channel.ready.tryAll(true);
-    this.#nowUs += 10;
+    // Copies that are over at once take time within a turn.
+    this.#nowUs = Math.max(this.#nowUs, this.core.nowUs) + 10;
     const moved = stepLane(this.core, this, this.#nowUs, true);
     if (this.isDraining) this.drain();
     return moved > 0;

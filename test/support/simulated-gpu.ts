@@ -47,12 +47,15 @@ export const SimulatedGpus = {
   Fixed: 7,
   /** Done when the batch has been started. */
   Prompt: 8,
+  /** The same, and copies either way fail from the third batch on. */
+  FailsPromptly: 9,
 } as const;
 
 /** Beyond the canonical addresses of a process, within 53 bits. */
 const OUT_OF_REACH = 2 ** 48;
 const POLLS_MAX = 40;
 const GOOD_BATCHES = 2;
+const PROMPT_US = 3;
 const POISON_OUT = 0xee;
 const POISON_IN = 0xdd;
 
@@ -79,7 +82,7 @@ interface Batch {
 class SimulatedQueue implements CopyQueue {
   readonly isRenewable: boolean;
   readonly isPrompt: boolean;
-  readonly lastUs = 0;
+  readonly lastUs: number;
   readonly refusal: TcpxError | undefined;
   /** Slots that were given other memory. */
   renewals = 0;
@@ -104,11 +107,15 @@ class SimulatedQueue implements CopyQueue {
     this.#hasRenewals = device !== SimulatedGpus.FailsRenewal;
     this.isRenewable = device !== SimulatedGpus.Fixed;
     this.refusal = this.isRenewable ? undefined : new TcpxError('ERR_CAP_GPU', 'simulated refusal');
-    this.isPrompt = device === SimulatedGpus.Prompt;
+    this.isPrompt = device === SimulatedGpus.Prompt || device === SimulatedGpus.FailsPromptly;
+    this.lastUs = this.isPrompt ? PROMPT_US : 0;
     this.#random = seededRandom(seed);
     this.#pollsMax = this.isPrompt || device === SimulatedGpus.Instant ? 0 : POLLS_MAX;
-    const failing = isOut ? SimulatedGpus.FailsOut : SimulatedGpus.FailsIn;
-    this.#goodBatches = device === failing ? GOOD_BATCHES : Number.POSITIVE_INFINITY;
+    const failing: readonly number[] = [
+      isOut ? SimulatedGpus.FailsOut : SimulatedGpus.FailsIn,
+      SimulatedGpus.FailsPromptly,
+    ];
+    this.#goodBatches = failing.includes(device) ? GOOD_BATCHES : Number.POSITIVE_INFINITY;
   }
 
   get stagingAddr(): number {

@@ -11,10 +11,23 @@ import { frameChunk, frameNotify, hasWriteWindow } from './frame-chunk.hot.js';
 import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';
 import { type LaneCore, linksAt, type SessionLane } from './lane-core.js';
 import { TRANSFER_EVEN, transferWord } from './layout.js';
-import { isPrompt, isSourceReady, stageChunk, startChunks, takeCopied } from './out-copies.hot.js';
+import {
+  isLastCopied,
+  isSourceReady,
+  stageChunk,
+  startChunks,
+  takeCopied,
+} from './out-copies.hot.js';
 import { isConfirmDue } from './own-reads.hot.js';
 import { dropFramed } from './refusals.hot.js';
-import { frameAck, frameRefusal, hasRoom, onSent, sealHeads } from './send-vector.hot.js';
+import {
+  frameAck,
+  frameRefusal,
+  hasRoom,
+  onSent,
+  SENT_ALONE_BYTES,
+  sealHeads,
+} from './send-vector.hot.js';
 import { isServeReady, startServes } from './served-copies.hot.js';
 import { frameReadData, freeServed } from './served-reads.hot.js';
 import { claimChunk, nextChunkWord, takeNotify } from './transfer-progress.hot.js';
@@ -107,10 +120,10 @@ function fillOwn(core: LaneCore, channel: Channel): void {
     if (chunk < 0) return;
     if (!stageChunk(core, channel, core.claimedSlot, chunk)) {
       frameChunk(core, channel, core.claimedSlot, chunk, 0);
-    } else if (isPrompt(channel)) {
-      // The peer takes it while the next is copied: a window of copies first would keep it idle.
+    } else if (isLastCopied(channel)) {
+      // The peer takes these while the next is copied: a window of copies first would keep it idle.
       frameCopied(core, channel);
-      if (vector.count > 0) return;
+      if (vector.bytes >= SENT_ALONE_BYTES) return;
     }
   }
 }

@@ -25,6 +25,7 @@ import { addStageUs } from './out-copies.hot.js';
 import { onReadAnswered, takeRead } from './own-reads.hot.js';
 import { addRefusal, noteTransfer } from './refusals.hot.js';
 import { NO_SLOT } from './stager.js';
+import { startNow } from './staging-turn.hot.js';
 import { confirmChunks, failTransfer } from './transfer-progress.hot.js';
 
 // Whether a frame for GPU memory can be taken now.
@@ -123,8 +124,7 @@ function copyIn(core: LaneCore, channel: Channel, at: number): void {
   // Started at the end of the turn, with what else has come by then: a call less for each of them.
   if (!pool.queue.isPrompt) return;
   // Copied here the bytes are still in the core's cache, and the next chunk gets the same slot.
-  pool.queue.start();
-  pool.startedUs[taken] = core.nowUs - pool.queue.lastUs;
+  startNow(core, pool.queue);
   landFrames(core, channel);
 }
 

@@ -148,13 +148,12 @@ function copyChunk(core: LaneCore, channel: Channel, at: number): void {
     pair += ENTRY_FLOATS;
   }
   onChunkAdded(core, pool.queue);
-  if (pool.queue.isPrompt) pool.startedUs[taken] = core.nowUs - pool.queue.lastUs;
 }
 
-/** Whether the chunk that was staged last lies in its slot by now. */
-export function isPrompt(channel: Channel): boolean {
+/** Whether the chunk that was staged last lies in its slot already. */
+export function isLastCopied(channel: Channel): boolean {
   const { copies } = channel;
-  if (copies.head === copies.started) return false;
+  if (copies.head === copies.started || copies.started !== copies.tail) return false;
   const stager = channel.stagers[copies.device[(copies.started - 1) & FLIGHT_MASK]!];
   return stager !== undefined && stager.out.queue.isPrompt;
 }

@@ -30,6 +30,8 @@ import { HEAD_MEMORY_BYTES, type SendVector } from './send-vector.js';
 
 /** One vectored call carries at most this much: the kernel takes what fits, the rest waits. */
 const SEND_BATCH_BYTES = 2 * 1024 * 1024;
+/** Worth a call of its own, while what would come behind has to be copied first. */
+export const SENT_ALONE_BYTES = 64 * 1024;
 
 /** For any frame, and an acknowledgement behind it. */
 export function hasRoom(vector: SendVector): boolean {

@@ -16,6 +16,7 @@ import {
   takeOut,
 } from './held-slots.hot.js';
 import type { LaneCore } from './lane-core.js';
+import { SENT_ALONE_BYTES } from './send-vector.hot.js';
 import { nextPlace } from './served-reads.js';
 import { NO_SLOT } from './stager.js';
 import { onChunkAdded } from './staging-turn.hot.js';
@@ -23,6 +24,7 @@ import { onChunkAdded } from './staging-turn.hot.js';
 /** Begins the copies for reads of the peer that have come, as far as there are slots. */
 export function startServes(core: LaneCore, channel: Channel): void {
   const { served } = channel;
+  let copied = 0;
   while (served.started !== served.tail) {
     const at = served.started & FLIGHT_MASK;
     const region = served.region[at]!;
@@ -33,8 +35,10 @@ export function startServes(core: LaneCore, channel: Channel): void {
     served.slot[at] = taken;
     if (taken >= 0) copyServe(core, channel, at);
     served.started = (served.started + 1) | 0;
-    // Copied already: the reader takes it while the next is copied.
-    if (taken >= 0 && channel.stagers[device]!.out.queue.isPrompt) return;
+    if (taken < 0 || !channel.stagers[device]!.out.queue.isPrompt) continue;
+    // Copied already: the reader takes these while the next is copied.
+    copied += served.bytes[at]!;
+    if (copied >= SENT_ALONE_BYTES) return;
   }
 }
 
@@ -55,7 +59,6 @@ function copyServe(core: LaneCore, channel: Channel, at: number): void {
     offset += bytes;
   }
   onChunkAdded(core, pool.queue);
-  if (pool.queue.isPrompt) pool.startedUs[taken] = core.nowUs - pool.queue.lastUs;
 }
 
 /** Whether the oldest read of the peer can be answered; one that cannot ever becomes a refusal. */

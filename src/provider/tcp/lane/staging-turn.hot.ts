@@ -27,6 +27,12 @@ export function startStaging(core: LaneCore): void {
 /** A chunk was added: an idle device begins at once, a busy one takes it with the others later. */
 export function onChunkAdded(core: LaneCore, queue: CopyQueue): void {
   if (!queue.isIdle()) return;
+  startNow(core, queue);
+}
+
+/** Starts the batch. What a copy takes that is over at once is gone from the turn. */
+export function startNow(core: LaneCore, queue: CopyQueue): void {
   queue.start();
-  core.staging.isPending = true;
+  if (queue.isPrompt) core.nowUs += queue.lastUs;
+  else core.staging.isPending = true;
 }

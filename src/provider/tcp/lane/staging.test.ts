@@ -11,9 +11,11 @@ import {
   middleMoveBytes,
 } from '../../../../test/support/middle-move.js';
 import { SimulatedGpus } from '../../../../test/support/simulated-gpu.js';
+import { FAIL_DEVICE, FAIL_PEER_DEVICE } from '../../../base/failure.js';
 import { fillPattern, findMismatch } from '../../../base/pattern.js';
 import { seededRandom } from '../../../base/random.js';
 import type { Block } from '../../block-columns.js';
+import { TRANSFER_RECEIVE_US, transferWord } from './layout.js';
 import { EVENT_NOTIFICATION } from './messages.js';
 
 const KINDS = {
@@ -65,8 +67,9 @@ for (const [here, there] of COMBINATIONS) {
 }
 
 test('staging: a chunk that is copied at once leaves before the next is copied', () => {
-  const pair = new LanePair({ chunkBytes: 4096, link: { pipeBytes: 4096 }, hasGpus: true });
-  const bytes = 16 * 4096;
+  const chunkBytes = 65_536;
+  const pair = new LanePair({ chunkBytes, link: { pipeBytes: chunkBytes }, hasGpus: true });
+  const bytes = 16 * chunkBytes;
   const local = addGpuRegion(pair.a, bytes, SimulatedGpus.Prompt);
   const remote = addGpuRegion(pair.b, bytes, SimulatedGpus.Prompt);
   const copied = (end: LaneEnd): number => {
@@ -83,13 +86,35 @@ test('staging: a chunk that is copied at once leaves before the next is copied',
   for (let steps = 0; steps < 10; steps++) pair.b.step();
   assert.ok(copied(pair.b) <= 2, `${copied(pair.b)} chunks copied ahead of answers`);
   assert.equal(pair.finish(read), 0);
+  const { core } = pair.a;
+  const receiveUs = core.int32[transferWord(core.transfersAt, read, TRANSFER_RECEIVE_US)]!;
+  assert.ok(receiveUs >= 0, `${receiveUs} µs to receive, without the copies`);
   pair.settle();
   assertSlotsFree(pair.a);
   assertSlotsFree(pair.b);
   pair.destroy();
 });
 
-/** Host memory and two GPUs at each end; blocks of any size between any of them. */
+for (const operation of ['write', 'read'] as const) {
+  for (const isHere of [true, false]) {
+    const where = isHere ? 'here' : 'there';
+    test(`staging: a copy ${where} that fails at once fails its ${operation}, and no slot stays`, () => {
+      const pair = new LanePair({ chunkBytes: 4096, hasGpus: true });
+      const bytes = 40 * 4096;
+      const devices = [SimulatedGpus.FailsPromptly, SimulatedGpus.Prompt] as const;
+      const local = addGpuRegion(pair.a, bytes, devices[isHere ? 0 : 1]);
+      const remote = addGpuRegion(pair.b, bytes, devices[isHere ? 1 : 0]);
+      const slot = pair.a.post(operation, [block(local.region, remote.region, bytes)]);
+      assert.equal(pair.finish(slot), isHere ? FAIL_DEVICE : FAIL_PEER_DEVICE);
+      pair.settle();
+      assertSlotsFree(pair.a);
+      assertSlotsFree(pair.b);
+      pair.destroy();
+    });
+  }
+}
+
+/** Host memory, two GPUs and memory that is copied at once at each end; blocks of any size between any of them. */
 function scatter(pair: LanePair, seed: number) {
   const random = seededRandom(seed);
   const count = random.nextBetween(1, 400);
@@ -97,13 +122,14 @@ function scatter(pair: LanePair, seed: number) {
   const places = (end: LaneEnd): MovePlace[] => [
     addRegion(end, count * slotBytes),
     addGpuRegion(end, count * slotBytes, SimulatedGpus.Healthy),
+    addGpuRegion(end, count * slotBytes, SimulatedGpus.Second),
     addGpuRegion(end, count * slotBytes, SimulatedGpus.Prompt),
   ];
   const locals = places(pair.a);
   const remotes = places(pair.b);
   const moves = Array.from({ length: count }, (_, index) => {
-    const local = locals[random.nextBetween(0, 2)]!;
-    const remote = remotes[random.nextBetween(0, 2)]!;
+    const local = locals[random.nextBetween(0, 3)]!;
+    const remote = remotes[random.nextBetween(0, 3)]!;
     const bytes = random.nextBetween(1, slotBytes);
     const mirrored = (count - 1 - index) * slotBytes;
     const one: Block = block(local.region, remote.region, bytes, index * slotBytes, mirrored);
