@@ -145,8 +145,8 @@ export const ENGINE_SETTINGS = {
     summary:
       'How long an idle lane, or a thread in wait(), looks again, at most, before it sleeps in ' +
       'the kernel. One for which nothing comes in that time does so for less, down to not at ' +
-      'all. Where it is not set: not at all on one CPU, and 1000 in engines of a node service from ' +
-      '8 CPUs on.',
+      'all. Where it is not set: not at all on one CPU, and 1000 in engines of a node service ' +
+      'from 8 CPUs on.',
     cost: 'Longer burns a core for lower latency; 0 always sleeps.',
   },
   'lane.bindings': {

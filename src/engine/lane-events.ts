@@ -119,8 +119,8 @@ export class LaneEvents {
 
   /**
    * A notification that came by no lane. Its number puts it behind those that lanes have landed,
-   * and confirmed, before: where the event of one still lies in a ring, it waits for that. Rings are
-   * not looked at here, amid a frame of the peer: their events may close what the frame came by.
+   * and confirmed, before: where the event of one still lies in a ring, it waits for that. Rings
+   * are not looked at here, amid a frame of the peer: an event may close what that came by.
    */
   accept(made: PeerNotification): void {
     const { int32 } = this.#options.lanes.shared;

@@ -97,8 +97,8 @@ test('staging: a chunk that is copied at once leaves before the next is copied',
 
 for (const operation of ['write', 'read'] as const) {
   for (const isHere of [true, false]) {
-    const where = isHere ? 'here' : 'there';
-    test(`staging: a copy ${where} that fails at once fails its ${operation}, and no slot stays`, () => {
+    const what = `a copy ${isHere ? 'here' : 'there'} that fails at once`;
+    test(`staging: ${what} fails its ${operation}, and no slot stays`, () => {
       const pair = new LanePair({ chunkBytes: 4096, hasGpus: true });
       const bytes = 40 * 4096;
       const devices = [SimulatedGpus.FailsPromptly, SimulatedGpus.Prompt] as const;
@@ -114,7 +114,10 @@ for (const operation of ['write', 'read'] as const) {
   }
 }
 
-/** Host memory, two GPUs and memory that is copied at once at each end; blocks of any size between any of them. */
+/**
+ * Host memory, two GPUs and memory that is copied at once at each end; blocks of any size between
+ * any of them.
+ */
 function scatter(pair: LanePair, seed: number) {
   const random = seededRandom(seed);
   const count = random.nextBetween(1, 400);
