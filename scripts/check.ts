@@ -17,7 +17,7 @@ const QUICK = [
 ];
 
 /** Linters keep what they make: a small young generation would be copied again and again. */
-const ROOMY = ['--max-semi-space-size=64', '--min-semi-space-size=32', '--initial-heap-size=1500'];
+const ROOMY = ['--max-semi-space-size=64', '--min-semi-space-size=32'];
 
 const statuses = (await Promise.all([SLOW, QUICK].map(runSteps))).flat();
 process.exitCode = statuses.find((status) => status !== 0) ?? 0;

@@ -57,8 +57,9 @@ if (outcome !== undefined) {
 /** The file itself; of a suite that several files run, those; none of what is no file of ours. */
 function runnersOf(path: string): string[] {
   if (files.includes(path)) return [path];
+  if (!existsSync(path)) return [];
   const name = `/${basename(path)}'`;
-  return files.filter((file) => existsSync(path) && readFileSync(file, 'utf8').includes(name));
+  return files.filter((file) => readFileSync(file, 'utf8').includes(name));
 }
 
 /** With nothing beside them but the files of the same process. */

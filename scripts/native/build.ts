@@ -117,7 +117,7 @@ function compile(compiler: string, words: readonly string[]): Promise<void> {
         return;
       }
       process.stderr.write(stderr);
-      reject(typeof error.code === 'string' ? missing(compiler) : failed(compiler, words, error));
+      reject(error.code === 'ENOENT' ? missing(compiler) : failed(compiler, words, error));
     });
   });
 }
