@@ -1,10 +1,12 @@
 // `npm run bench:service`: what a transfer costs through the node service, beside the engine in a
 // process of its own: one run of each in turn, so that a ratio does not hang on whose seconds were
-// the better ones. Two services in two network namespaces, and two clients of one service; needs
-// root. Figures of a machine that has other work are of no use.
+// the better ones. Two services in two network namespaces, and two clients of one service; where
+// namespaces cannot be had (they need root), two services that are told to use TCP over loopback.
+// Figures of a machine that has other work are of no use.
 
-import { loadavg } from 'node:os';
+import { availableParallelism, loadavg } from 'node:os';
 import { assert, at } from '../src/base/assert.js';
+import { formatBytes } from '../src/base/units.js';
 import { medianOf } from '../src/bench/statistics.js';
 import {
   addMemory,
@@ -18,15 +20,19 @@ import { ownBench } from './perf/own-bench.js';
 import { processRateGBps } from './perf/process-rate.js';
 import { readCount, readWords, refuse } from './words.js';
 
-const USAGE = `npm run bench:service [-- --rounds N]
+const USAGE = `npm run bench:service [-- --rounds N] [--only polled]
   64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback; how fast
-  the kernel copies a program's memory; small posts where both programs poll`;
+  the kernel copies a program's memory; posts of 4 KiB to 64 MiB of ordinary memory where both
+  programs poll, as those of NIXL do (--only polled: these alone)`;
 const LARGE = 64 * 1024 * 1024;
 const LARGE_POSTS = 12;
 const SMALL = 4096;
-const MEDIUM = 64 * 1024;
 const SMALL_POSTS = 2000;
+const POLLED_BYTES = [SMALL, 64 * 1024, 1024 * 1024, 8 * 1024 * 1024, LARGE];
 const POLLED_POSTS = 500;
+/** Of large ones fewer, but never so few that a pause decides. */
+const POLLED_TOTAL_BYTES = 1024 * 1024 * 1024;
+const POLLED_POSTS_MIN = 16;
 /** Longer than any of them; a notification ends it. */
 const STARE_MS = 600_000;
 const BUSY_LOAD = 0.5;
@@ -76,25 +82,31 @@ async function copyRows(end: End): Promise<Row[]> {
 
 /** As programs do that have a core to themselves: neither end ever sleeps. */
 async function polledRows(where: string, from: End, to: End): Promise<Row[]> {
-  const here = await addMemory(from, MEDIUM, 'malloc');
-  const there = await addMemory(to, MEDIUM, 'malloc');
+  const here = await addMemory(from, LARGE, 'malloc');
+  const there = await addMemory(to, LARGE, 'malloc');
   const { peer, region } = await load(from, to, there);
   const rows: Row[] = [];
-  for (const bytes of [SMALL, MEDIUM]) {
-    const request = await from.program.do(`prepare ${peer} ${here.id} ${region} ${bytes}`);
-    rows.push({
-      name: `${where}, both poll, ${bytes / 1024} KiB`,
-      base: bytes === SMALL ? 'engine 4 KiB' : '',
-      unit: 'µs',
-      take: async () => {
-        const staring = to.program.do(`stare ${STARE_MS}`);
-        const said = await from.program.do(`repeat ${request} ${POLLED_POSTS} poll`);
-        await from.program.do(`notify ${peer} over`);
-        await staring;
-        // The mean: a lost time slice is what it is about.
-        return at(said.split(' ').map(Number), 2) / POLLED_POSTS;
-      },
-    });
+  for (const [verb, operation] of [
+    ['prepare', 'WRITE'],
+    ['prepare-read', 'READ'],
+  ] as const) {
+    for (const bytes of POLLED_BYTES) {
+      const request = await from.program.do(`${verb} ${peer} ${here.id} ${region} ${bytes}`);
+      const fitting = Math.floor(POLLED_TOTAL_BYTES / bytes);
+      const posts = Math.max(POLLED_POSTS_MIN, Math.min(POLLED_POSTS, fitting));
+      rows.push({
+        name: `${where}, both poll, ${operation} ${formatBytes(bytes)}`,
+        unit: 'GB/s',
+        take: async () => {
+          const staring = to.program.do(`stare ${STARE_MS}`);
+          const said = await from.program.do(`repeat ${request} ${posts} poll`);
+          await from.program.do(`notify ${peer} over`);
+          await staring;
+          // The mean: a lost time slice is what it is about.
+          return (bytes * posts) / at(said.split(' ').map(Number), 2) / 1000;
+        },
+      });
+    }
   }
   return rows;
 }
@@ -133,6 +145,10 @@ async function serviceRows(where: string, from: End, to: End): Promise<Row[]> {
   return rows;
 }
 
+function rounded(figure: number): string {
+  return Number(figure.toPrecision(3)).toString();
+}
+
 async function measure(rows: readonly Row[], rounds: number): Promise<void> {
   const taken = new Map(rows.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round < rounds; round++) {
@@ -145,50 +161,57 @@ async function measure(rows: readonly Row[], rounds: number): Promise<void> {
   for (const { name, base, unit } of rows) {
     const all = taken.get(name) ?? [];
     const figure = medianOf(all);
-    const spread = `(${Math.min(...all).toFixed(2)}–${Math.max(...all).toFixed(2)})`;
+    const spread = `(${rounded(Math.min(...all))}–${rounded(Math.max(...all))})`;
     const ratio =
       base === undefined
         ? ''
         : `  ${(figure / medianOf(taken.get(base) ?? [])).toFixed(2)} × ${base}`;
-    process.stdout.write(`${name}: ${figure.toFixed(2)} ${spread} ${unit}${ratio}\n`);
+    process.stdout.write(`${name}: ${rounded(figure)} ${spread} ${unit}${ratio}\n`);
   }
 }
 
 async function main(): Promise<void> {
-  const { values } = readWords(USAGE, { options: { rounds: { type: 'string', default: '5' } } });
+  const options = { rounds: { type: 'string', default: '5' }, only: { type: 'string' } } as const;
+  const { values } = readWords(USAGE, { options });
   const rounds = readCount('--rounds', values.rounds);
+  if (values.only !== undefined && values.only !== 'polled') {
+    refuse(`--only ${values.only}: polled is wanted`);
+  }
   const obstacle = netLabObstacle();
-  if (obstacle !== undefined) refuse(obstacle);
+  const where = obstacle === undefined ? 'in two namespaces' : `over loopback (${obstacle})`;
+  process.stdout.write(`${availableParallelism()} CPUs, services ${where}\n`);
   const [load1 = 0] = loadavg();
   if (load1 > BUSY_LOAD) {
     process.stdout.write(
       `load ${load1.toFixed(1)}: other work runs here; figures are indicative\n`,
     );
   }
-  const lab = openNetLab([0]);
+  const lab = obstacle === undefined ? openNetLab([0]) : undefined;
   const world = new ServiceWorld();
   try {
-    const env = { NIXL_TCPX_TRUST_SECRET: 'a secret for two services' };
+    const local = lab === undefined ? { NIXL_TCPX_SESSION_LOCAL: 'tcp' } : undefined;
+    const env = { NIXL_TCPX_TRUST_SECRET: 'a secret for two services', ...local };
     const start = (end: 'left' | 'right'): Promise<RunningService> =>
-      world.service({ env, inside: (words) => lab.inside(end, words) });
+      world.service({ env, inside: (words) => lab?.inside(end, words) ?? words });
     const [left, right] = await Promise.all([start('left'), start('right')]);
     const [a, b, c] = [
       await world.end(left, 'alice'),
       await world.end(right, 'bob'),
       await world.end(left, 'carol'),
     ];
-    const rows = [
+    const posted = async (): Promise<Row[]> => [
       ...engineRows(),
       ...(await copyRows(a)),
       ...(await serviceRows('two services', a, b)),
       ...(await serviceRows('one service', a, c)),
-      ...(await polledRows('two services', a, b)),
-      ...(await polledRows('one service', a, c)),
     ];
+    const rows = values.only === undefined ? await posted() : [];
+    rows.push(...(await polledRows('two services', a, b)));
+    rows.push(...(await polledRows('one service', a, c)));
     await measure(rows, rounds);
   } finally {
     await world.close();
-    lab.close();
+    lab?.close();
   }
 }
 

@@ -2,10 +2,11 @@
 # Runs the GPU tests and the GPU benchmark on a host that has neither Node nor a network, from what
 # `npm run pack:gpu-host` made. Words after the name choose the steps: test, bench, transfers (the
 # part of bench that moves GPU memory over TCP), tcpx (GPU memory through the plugin emulator: its
-# tests and a benchmark; needs cc), diag (NCCL over the emulator within a bundle of tcpx diag run;
+# tests and a benchmark; needs cc), service (what programs see that poll for posts of ordinary memory
+# through node services; needs cc), diag (NCCL over the emulator within a bundle of tcpx diag run;
 # needs cc and libnccl), sweep, tune, perf (host memory: the table of `npm run perf`). PERF_WORDS
-# chooses rounds and groups of perf, TRANSFERS_WORDS=--rounds=1 rounds of transfers. Default: test
-# bench. Exit: the first failed step's.
+# chooses rounds and groups of perf, TRANSFERS_WORDS=--rounds=1 rounds of transfers, SERVICE_WORDS
+# what bench:service measures. Default: test bench. Exit: the first failed step's.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -152,13 +153,21 @@ for step in $steps; do
         node "$app/dist/scripts/build-native.js" &&
           timeout 340 node --test --test-concurrency=1 --test-reporter=spec \
             "$app/dist/src/ffi/cuda/gpu-memory.test.js" "$app/dist/test/native/tcpx-vram.test.js" \
-            "$app/dist/test/contract/provider-vram.test.js"
+            "$app/dist/test/contract/provider-vram.test.js" "$app/dist/test/contract/nixl-vram.test.js"
       } >"$logs/tcpx-vram.txt" 2>&1
       note $?
       tail -n 80 "$logs/tcpx-vram.txt"
       tcpx_benches >"$logs/tcpx-bench.txt" 2>&1
       note $?
       cat "$logs/tcpx-bench.txt"
+      ;;
+    service)
+      # shellcheck disable=SC2086
+      { node "$app/dist/scripts/build-native.js" &&
+        node "$app/dist/scripts/bench-service.js" ${SERVICE_WORDS:---rounds 3 --only polled}; } \
+        >"$logs/service.txt" 2>&1
+      note $?
+      cat "$logs/service.txt"
       ;;
     diag)
       { node "$app/dist/scripts/build-native.js" && nccl_diag; } >"$logs/diag.txt" 2>&1
@@ -176,7 +185,7 @@ for step in $steps; do
       note "${PIPESTATUS[0]}"
       ;;
     *)
-      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, diag, sweep, tune, perf" >&2
+      echo "gpu-host: no step $step; there are test, bench, transfers, tcpx, service, diag, sweep, tune, perf" >&2
       note 2
       ;;
   esac

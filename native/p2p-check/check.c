@@ -174,8 +174,9 @@ static bool on_request(int count, char **words) {
   uint32_t slot = 0;
   if (strcmp(verb, "write") == 0) return do_transfer(words, count, TCPX_OP_WRITE), true;
   if (strcmp(verb, "read") == 0) return do_transfer(words, count, TCPX_OP_READ), true;
-  if (strcmp(verb, "prepare") == 0) {
-    tcpx_status status = prepare(words, count, TCPX_OP_WRITE, &slot);
+  if (strcmp(verb, "prepare") == 0 || strcmp(verb, "prepare-read") == 0) {
+    bool is_read = strcmp(verb, "prepare-read") == 0;
+    tcpx_status status = prepare(words, count, is_read ? TCPX_OP_READ : TCPX_OP_WRITE, &slot);
     return reply(status, "%u", slot), true;
   }
   if (count < 2) return false;

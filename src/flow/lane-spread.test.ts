@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { at } from '../base/assert.js';
-import { chooseLane, LaneSpread, LaneSpreads } from './lane-spread.js';
+import { chooseLane, type LaneMemory, LaneSpread, LaneSpreads } from './lane-spread.js';
 
 const MIB = 1024 * 1024;
 
@@ -141,21 +141,30 @@ test('lane spread: transfers of two sizes in turn are compared by the byte', () 
 test('lane spread: what reads or staged memory have taught says nothing about plain writes', () => {
   const spreads = new LaneSpreads(undefined);
   const kinds = [
-    ['write', false, 1],
-    ['read', false, 8],
-    ['write', true, 8],
+    ['write', 'plain', 1],
+    ['read', 'plain', 8],
+    ['write', 'staged', 8],
   ] as const;
   for (let turn = 0; turn < 400; turn++) {
-    for (const [operation, isStaged, best] of kinds) {
-      const spread = spreads.of(operation, isStaged);
+    for (const [operation, memory, best] of kinds) {
+      const spread = spreads.of(operation, memory);
       const lanes = spread.lanesFor(MIB, 16, 8);
       spread.onDone(MIB, best === 1 ? 170 + 45 * lanes : 8000 / lanes, lanes);
     }
   }
-  const found = kinds.map(([operation, isStaged]) =>
-    spreads.of(operation, isStaged).expected(MIB, 8),
+  const found = kinds.map(([operation, memory]) =>
+    spreads.of(operation, memory).expected(MIB, 8),
   );
   assert.deepEqual(found, [1, 8, 8]);
+});
+
+test('lane spread: memory that lanes copy begins with more lanes than other memory', () => {
+  const spreads = new LaneSpreads(undefined);
+  const begins = (memory: LaneMemory) =>
+    [64 * 1024, MIB / 4, MIB, 8 * MIB].map((bytes) => spreads.of('write', memory).expected(bytes, 4));
+  assert.deepEqual(begins('copied'), [1, 2, 4, 4]);
+  assert.deepEqual(begins('plain'), [1, 1, 1, 4]);
+  assert.deepEqual(begins('staged'), [1, 1, 1, 4]);
 });
 
 test('lane spread: lanes that are gone are not asked for', () => {

@@ -6,6 +6,8 @@
 import { assert, at } from '../base/assert.js';
 
 const LANE_BYTES = 2 * 1024 * 1024;
+/** The same where lanes copy each byte once more at an end: a byte is worth more of a lane. */
+const COPIED_LANE_BYTES = 128 * 1024;
 /** A trial comes after so many transfers of a size, at first and later. */
 // Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
 const TRIAL_TURNS = 15;
@@ -122,9 +124,13 @@ export class LaneSpread {
   }
 }
 
+/** What the lanes do with the memory at this end: nothing, have a GPU copy it, or copy it. */
+export type LaneMemory = 'plain' | 'staged' | 'copied';
+
 /**
- * What a session has learnt, by what moves: each direction has another bottleneck, and GPU memory
- * that is staged yet another. What pays for the one says nothing about the others.
+ * What a session has learnt, by what moves: each direction has another bottleneck, GPU memory that
+ * is staged yet another, and memory that lanes copy a third. What pays for the one says nothing
+ * about the others.
  */
 export class LaneSpreads {
   readonly #laneBytes: number | undefined;
@@ -134,11 +140,12 @@ export class LaneSpreads {
     this.#laneBytes = laneBytes;
   }
 
-  of(operation: 'write' | 'read', isStaged: boolean): LaneSpread {
-    const kind = `${operation} ${isStaged}`;
+  of(operation: 'write' | 'read', memory: LaneMemory): LaneSpread {
+    const kind = `${operation} ${memory}`;
     const known = this.#spreads.get(kind);
     if (known !== undefined) return known;
-    const fresh = new LaneSpread(this.#laneBytes);
+    const usual = memory === 'copied' ? COPIED_LANE_BYTES : LANE_BYTES;
+    const fresh = new LaneSpread(this.#laneBytes ?? usual);
     this.#spreads.set(kind, fresh);
     return fresh;
   }

@@ -79,3 +79,9 @@ export interface GpuModule {
 
 /** Ordinals are small; tables by device number have room for these. */
 export const GPUS_MAX = 64;
+
+/**
+ * Stands for host memory of another process, which a lane copies itself, at once. The last number
+ * that tables by device have room for; no host has so many GPUs.
+ */
+export const HOST_DEVICE = GPUS_MAX - 1;

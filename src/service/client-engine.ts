@@ -12,13 +12,14 @@ import type { BlockColumns, RegionShare } from '../engine/internal.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { Session } from '../engine/session.js';
 import { tunedServed } from '../engine/tuned-config.js';
+import { HOST_DEVICE } from '../gpu/staging-device.js';
 import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
 import { checkAgentName } from '../nixl/names.js';
 import type { NixlNotification } from '../nixl/notif-codec.js';
 import { TcpxInbox } from '../nixl/tcpx-inbox.js';
 import { TcpxPeer } from '../nixl/tcpx-peer.js';
 import { TcpxXfer } from '../nixl/tcpx-xfer.js';
-import { HOST_DEVICE, memoryModuleOf } from './host-device.js';
+import { memoryModuleOf } from './host-device.js';
 import type { OtherProcess } from './process-copies.js';
 
 /** How long deregister waits for a peer that is just writing. */

@@ -2,8 +2,13 @@
 // GPUs as the others. The address of this module says whose memory it is: ?pid=…&pidfd=…
 
 import { openGpuProvider as openCuda } from '../gpu/gpu-staging.js';
-import type { GpuProvider, StagingDevice, StagingShape } from '../gpu/staging-device.js';
-import { HOST_DEVICE, processOf } from './host-device.js';
+import {
+  type GpuProvider,
+  HOST_DEVICE,
+  type StagingDevice,
+  type StagingShape,
+} from '../gpu/staging-device.js';
+import { processOf } from './host-device.js';
 import { ProcessStaging } from './process-copies.js';
 
 const client = processOf(new URL(import.meta.url));

@@ -1,12 +1,8 @@
-// Which device number stands for a client's host memory, and how the lanes are told whose it is.
+// How the lanes are told whose host memory it is that they copy.
 
 import { TcpxError } from '../base/errors.js';
 import { besideUrl } from '../base/launch.js';
-import { GPUS_MAX } from '../gpu/staging-device.js';
 import type { OtherProcess } from './process-copies.js';
-
-/** The last number that tables by device have room for; no host has so many GPUs. */
-export const HOST_DEVICE = GPUS_MAX - 1;
 
 /** The module that an engine's lanes load for the memory of this client. */
 export function memoryModuleOf({ pid, pidfd }: OtherProcess): URL {

@@ -6,18 +6,18 @@ import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import { CHUNK_BYTES_FLOOR } from '../../flow/chunk-plan.js';
-import { chooseLane, type LaneSpread, LaneSpreads } from '../../flow/lane-spread.js';
+import {
+  chooseLane,
+  type LaneMemory,
+  type LaneSpread,
+  LaneSpreads,
+} from '../../flow/lane-spread.js';
 import { SendWay, type SendWayName, WAY_BYTES_MIN } from '../../flow/send-way.js';
+import { HOST_DEVICE } from '../../gpu/staging-device.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
-import {
-  type Choice,
-  type DataPath,
-  isStagedPath,
-  stagedPath,
-  type TransferPath,
-} from '../receipt.js';
+import { type Choice, type DataPath, stagedPath } from '../receipt.js';
 import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
 import { COMMAND_CANCEL } from './lane/messages.js';
 import {
@@ -59,6 +59,7 @@ export interface StrandedChunk {
 export interface LaneRequest extends Prepared {
   readonly plan: RequestPlan;
   readonly places: RequestPlaces;
+  readonly memory: LaneMemory;
   readonly at: number;
   readonly bytes: number;
 }
@@ -92,6 +93,11 @@ interface Learnt {
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
 /** What a lane with a NIC of its own should have, before anything is known: a chunk. */
 const LINK_BYTES = CHUNK_BYTES_FLOOR;
+/**
+ * A request of memory that lanes copy is cut for so many channels at least: while one piece is
+ * copied the piece before is received, and copied again there.
+ */
+const COPIED_CHANNELS_MIN = 4;
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
 
@@ -125,16 +131,21 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
 
   prepare(session: LaneSession, operation: DataOperation, blocks: CheckedBlocks): LaneRequest {
     const { arena, lanes } = this.#options;
-    const path = pathOf(session, blocks);
-    const spread = this.#spreadOf(session, operation, path);
-    const plan = planRequest(blocks, limitsOf(session, spread, blocks.totalBytes));
+    const memory = memoryOf(blocks);
+    const spread = this.#learntOf(session).spreads.of(operation, memory);
+    const isCopied = memory === 'copied';
+    const plan = planRequest(
+      blocks,
+      isCopied ? copiedLimits(session) : limitsOf(session, spread, blocks.totalBytes),
+    );
     const bytes = planBytes(plan);
     const place = arena.allocate(bytes);
     if (place < 0) throw arenaFull(bytes);
     return {
       plan,
       places: writeRequest(lanes.shared, lanes.offsets.arenaAt, place, plan),
-      path,
+      memory,
+      path: memory === 'plain' ? session.facts.path : stagedPath(session.facts.path),
       chunkCount: plan.chunks.length,
       at: place,
       bytes,
@@ -148,14 +159,15 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   open(
     session: LaneSession,
     operation: DataOperation,
-    { plan, places, path }: LaneRequest,
+    { plan, places, memory }: LaneRequest,
     { notify, source }: PostExtra,
   ): number {
     if (source !== undefined) this.#options.openDevice(source.device);
     const notice = this.#place(notify);
-    const spread = this.#spreadOf(session, operation, path);
+    const spread = this.#learntOf(session).spreads.of(operation, memory);
     const holders = holdersOf(session, spread, plan);
-    const way = isStagedPath(path) ? undefined : this.#wayOf(session, operation, plan, holders);
+    const isPlain = memory === 'plain';
+    const way = isPlain ? this.#wayOf(session, operation, plan, holders) : undefined;
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
@@ -168,7 +180,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       holders,
       isEven: holders === session.recovery.book.livingLanes.length && hasLinks(session),
       isCopied: way === 'copy',
-      isStaged: isStagedPath(path),
+      isStaged: !isPlain,
       source,
     });
     this.#notices[slot] = notice;
@@ -203,14 +215,10 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (this.#options.isWayOpen !== true || totalBytes < WAY_BYTES_MIN) return undefined;
     if (session.facts.path === 'shm') return undefined;
     const { spreads, ways } = this.#learntOf(session);
-    const spread = spreads.of(operation, false);
+    const spread = spreads.of(operation, 'plain');
     const lanes = session.recovery.book.livingLanes.length;
     const isUsual = lanes < 2 || holders === Math.min(lanes, spread.expected(totalBytes, lanes));
     return ways[operation].wayFor(totalBytes, isUsual);
-  }
-
-  #spreadOf(session: LaneSession, operation: DataOperation, path: TransferPath): LaneSpread {
-    return this.#learntOf(session).spreads.of(operation, isStagedPath(path));
   }
 
   #learntOf(session: LaneSession): Learnt {
@@ -363,6 +371,12 @@ function limitsOf(
   return { chunkBytes: agreement.chunkBytes, channels: Math.ceil(agreement.channels * share) };
 }
 
+/** For memory that lanes copy, as many and as few bytes as all of them can share. */
+function copiedLimits({ facts: { agreement } }: LaneSession): typeof agreement {
+  const channels = Math.max(COPIED_CHANNELS_MIN, agreement.channels);
+  return { chunkBytes: agreement.chunkBytes, channels };
+}
+
 /** Of one lane nothing is chosen, and nothing learnt. */
 function holdersOf(session: LaneSession, spread: LaneSpread, plan: RequestPlan): number {
   const lanes = session.recovery.book.livingLanes.length;
@@ -378,9 +392,8 @@ function hasLinks({ facts: { nics } }: LaneSession): boolean {
   return false;
 }
 
-function pathOf(session: LaneSession, { locals, remotes }: CheckedBlocks): TransferPath {
-  const { path } = session.facts;
-  const isOnGpu = (place: { readonly device?: number }): boolean => place.device !== undefined;
-  if (!locals.some(isOnGpu) && !remotes.some(isOnGpu)) return path;
-  return stagedPath(path);
+function memoryOf({ locals, remotes }: CheckedBlocks): LaneMemory {
+  const isOnDevice = (place: { readonly device?: number }): boolean => place.device !== undefined;
+  if (!locals.some(isOnDevice) && !remotes.some(isOnDevice)) return 'plain';
+  return locals.every(({ device }) => device === HOST_DEVICE) ? 'copied' : 'staged';
 }
