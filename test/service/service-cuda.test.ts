@@ -2,16 +2,18 @@
 // device memory the processor cannot touch.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { serviceStatus } from '../../src/base/service-status.js';
 import { CUDA_LIBRARY } from '../../src/ffi/cuda/driver.js';
 import { fakeCudaPath } from '../native/plugin-environment.js';
 import { addMemory, load, ServiceWorld } from './service-world.js';
 
 const BYTES = 2 * 1024 * 1024 + 5;
+const RELEASE_MS_MAX = 10_000;
 const world = new ServiceWorld();
 const folder = mkdtempSync(join(tmpdir(), 'tcpx-cuda-'));
 symlinkSync(fakeCudaPath, join(folder, CUDA_LIBRARY));
@@ -20,6 +22,12 @@ after(async () => {
   await world.close();
   rmSync(folder, { recursive: true });
 });
+
+/** Allocations of the stand-in that this process has mapped: what it has opened and not closed. */
+function openedByService(pid: number): number {
+  const maps = readFileSync(`/proc/${pid}/maps`, 'utf8');
+  return maps.split('\n').filter((line) => line.includes('memfd:fake-cuda')).length;
+}
 
 test('service: GPU memory of two programs, to each other, to host memory and back', async () => {
   const service = await world.service({ env });
@@ -57,6 +65,31 @@ test('service: GPU memory of two programs, to each other, to host memory and bac
   await a.program.kill();
   const c = await world.end(service, 'carol', { env });
   await addMemory(c, BYTES, 'cuda');
+});
+
+test('service: GPU memory of a program that is killed is let go of, all of it', async () => {
+  const service = await world.service({ env });
+  const a = await world.end(service, 'alice', { env });
+  const b = await world.end(service, 'bob', { env });
+  const there = await addMemory(b, BYTES, 'cuda');
+  const before = openedByService(service.pid);
+  assert.ok(before > 0, 'what bob has lent is seen');
+  const { peer, region } = await load(a, b, there);
+  for (const kind of ['cuda', 'vmm', 'pool']) {
+    const opened = openedByService(service.pid);
+    for (let count = 0; count < 4; count++) await addMemory(a, BYTES, kind);
+    assert.ok(openedByService(service.pid) >= opened + 4, `${kind} is opened by the service`);
+  }
+  // In flight, or just over, when its memory goes.
+  const here = await addMemory(a, BYTES, 'cuda');
+  const request = await a.program.do(`prepare ${peer} ${here.id} ${region} ${BYTES}`);
+  await a.program.do(`post ${request}`);
+  await a.program.kill();
+  const endMs = performance.now() + RELEASE_MS_MAX;
+  while (openedByService(service.pid) > before && performance.now() < endMs) await delay(20);
+  assert.equal(openedByService(service.pid), before);
+  await b.program.do(`fill ${there.id} 3`);
+  assert.equal(await b.program.do(`check ${there.id} 3`), `same ${BYTES}`);
 });
 
 test('service: GPU memory beyond its allocation is refused, whatever a client says', async () => {
