@@ -152,16 +152,16 @@ test('lane spread: what reads or staged memory have taught says nothing about pl
       spread.onDone(MIB, best === 1 ? 170 + 45 * lanes : 8000 / lanes, lanes);
     }
   }
-  const found = kinds.map(([operation, memory]) =>
-    spreads.of(operation, memory).expected(MIB, 8),
-  );
+  const found = kinds.map(([operation, memory]) => spreads.of(operation, memory).expected(MIB, 8));
   assert.deepEqual(found, [1, 8, 8]);
 });
 
 test('lane spread: memory that lanes copy begins with more lanes than other memory', () => {
   const spreads = new LaneSpreads(undefined);
   const begins = (memory: LaneMemory) =>
-    [64 * 1024, MIB / 4, MIB, 8 * MIB].map((bytes) => spreads.of('write', memory).expected(bytes, 4));
+    [64 * 1024, MIB / 4, MIB, 8 * MIB].map((bytes) =>
+      spreads.of('write', memory).expected(bytes, 4),
+    );
   assert.deepEqual(begins('copied'), [1, 2, 4, 4]);
   assert.deepEqual(begins('plain'), [1, 1, 1, 4]);
   assert.deepEqual(begins('staged'), [1, 1, 1, 4]);

@@ -7,7 +7,8 @@ import { serviceStatus } from '../../src/base/service-status.js';
 import { until } from '../support/until.js';
 import { addMemory, type End, load, type RunningService, ServiceWorld } from './service-world.js';
 
-const BYTES = 3 * 1024 * 1024 + 17;
+const MIB = 1024 * 1024;
+const BYTES = 3 * MIB + 17;
 const world = new ServiceWorld();
 let service: RunningService;
 let a: End;
@@ -39,6 +40,19 @@ for (const [kind, way] of Object.entries(WAYS)) {
     await b.program.do(`deregister ${there.id}`);
   });
 }
+
+test('service: memory that is copied travels in smaller pieces, so that its copies overlap', async () => {
+  const piecesOf = async (kind: string): Promise<number> => {
+    const here = await addMemory(a, MIB, kind);
+    const there = await addMemory(b, MIB, kind);
+    const { peer, region } = await load(a, b, there);
+    const request = await a.program.do(`write ${peer} ${here.id} ${region} ${MIB}`);
+    const text = await a.program.do(`receipt ${request}`);
+    return (JSON.parse(text) as { chunks: number }).chunks;
+  };
+  const [shared, copied] = [await piecesOf('alloc'), await piecesOf('malloc')];
+  assert.ok(copied >= 8 && copied > 2 * shared, `${copied} pieces, ${shared} of shared memory`);
+});
 
 test('service: shared and copied memory pair; many small blocks of one request land', async () => {
   const here = await addMemory(a, 1000 * 300, 'malloc');
