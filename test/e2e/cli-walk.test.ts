@@ -12,6 +12,8 @@ import { type WalkCase, WalkWorld } from './cli-walk-cases.js';
 const COLUMNS = 60;
 /** What a server says when it is ready, for people and for programs. */
 const ANNOUNCED = /\bbench client .*\n|^serving at .*\n|tcpx\.serve[^]*\}\n/;
+/** One service has a folder at a time, and one apply the interrupts of a host. */
+const ONE_AT_A_TIME = ['serve', 'irq apply'];
 const world = new WalkWorld();
 let cases: Readonly<Record<string, WalkCase>> = {};
 
@@ -68,8 +70,7 @@ function assertFits(text: string, name: string): void {
 }
 
 for (const { name, examples } of COMMANDS) {
-  // One service has a folder at a time.
-  describe(`walk: tcpx ${name}`, { concurrency: name === 'serve' ? 1 : 2 }, () => {
+  describe(`walk: tcpx ${name}`, { concurrency: ONE_AT_A_TIME.includes(name) ? 1 : 2 }, () => {
     test('--help: usage, two examples, flags with a kind of value, within 60 columns', () => {
       const { exitCode, stdout, stderr } = askTcpx([...name.split(' '), '--help'], {
         COLUMNS: String(COLUMNS),

@@ -41,7 +41,7 @@ for (const [kind, way] of Object.entries(WAYS)) {
   });
 }
 
-test('service: memory that is copied travels in smaller pieces, so that its copies overlap', async () => {
+test('service: memory that is copied travels in smaller pieces', async () => {
   const piecesOf = async (kind: string): Promise<number> => {
     const here = await addMemory(a, MIB, kind);
     const there = await addMemory(b, MIB, kind);
