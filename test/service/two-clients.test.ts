@@ -42,16 +42,20 @@ for (const [kind, way] of Object.entries(WAYS)) {
 }
 
 test('service: memory that is copied travels in smaller pieces', async () => {
-  const piecesOf = async (kind: string): Promise<number> => {
-    const here = await addMemory(a, MIB, kind);
-    const there = await addMemory(b, MIB, kind);
-    const { peer, region } = await load(a, b, there);
-    const request = await a.program.do(`write ${peer} ${here.id} ${region} ${MIB}`);
-    const text = await a.program.do(`receipt ${request}`);
+  const piecesOf = async (kind: string, from: End, to: End): Promise<number> => {
+    const here = await addMemory(from, MIB, kind);
+    const there = await addMemory(to, MIB, kind);
+    const { peer, region } = await load(from, to, there);
+    const request = await from.program.do(`write ${peer} ${here.id} ${region} ${MIB}`);
+    const text = await from.program.do(`receipt ${request}`);
     return (JSON.parse(text) as { chunks: number }).chunks;
   };
-  const [shared, copied] = [await piecesOf('alloc'), await piecesOf('malloc')];
+  const [shared, copied] = [await piecesOf('alloc', a, b), await piecesOf('malloc', a, b)];
   assert.ok(copied >= 8 && copied > 2 * shared, `${copied} pieces, ${shared} of shared memory`);
+  // Unless larger ones are asked for.
+  const other = await world.service({ env: { NIXL_TCPX_FLOW_CHUNK_BYTES: `${MIB}` } });
+  const [carol, dave] = [await world.end(other, 'carol'), await world.end(other, 'dave')];
+  assert.ok((await piecesOf('malloc', carol, dave)) <= shared);
 });
 
 test('service: shared and copied memory pair; many small blocks of one request land', async () => {

@@ -98,6 +98,8 @@ const LINK_BYTES = CHUNK_BYTES_FLOOR;
  * copied the piece before is received, and copied again there.
  */
 const COPIED_CHANNELS_MIN = 4;
+/** Larger chunks were asked for, or fill the window of a far peer, which counts chunks. */
+const CUT_CHUNK_BYTES_MAX = 512 * 1024;
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
 
@@ -133,11 +135,8 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const { arena, lanes } = this.#options;
     const memory = memoryOf(blocks);
     const spread = this.#learntOf(session).spreads.of(operation, memory);
-    const isCopied = memory === 'copied';
-    const plan = planRequest(
-      blocks,
-      isCopied ? copiedLimits(session) : limitsOf(session, spread, blocks.totalBytes),
-    );
+    const limits = copiedLimits(session, memory) ?? limitsOf(session, spread, blocks.totalBytes);
+    const plan = planRequest(blocks, limits);
     const bytes = planBytes(plan);
     const place = arena.allocate(bytes);
     if (place < 0) throw arenaFull(bytes);
@@ -371,10 +370,11 @@ function limitsOf(
   return { chunkBytes: agreement.chunkBytes, channels: Math.ceil(agreement.channels * share) };
 }
 
-/** For memory that lanes copy, as many and as few bytes as all of them can share. */
-function copiedLimits({ facts: { agreement } }: LaneSession): typeof agreement {
-  const channels = Math.max(COPIED_CHANNELS_MIN, agreement.channels);
-  return { chunkBytes: agreement.chunkBytes, channels };
+/** For memory that lanes copy: pieces for all of them, whether they are wanted yet or not. */
+function copiedLimits({ facts: { agreement } }: LaneSession, memory: LaneMemory) {
+  const { chunkBytes } = agreement;
+  if (memory !== 'copied' || chunkBytes > CUT_CHUNK_BYTES_MAX) return undefined;
+  return { chunkBytes, channels: Math.max(COPIED_CHANNELS_MIN, agreement.channels) };
 }
 
 /** Of one lane nothing is chosen, and nothing learnt. */
