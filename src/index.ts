@@ -144,7 +144,7 @@ export type {
   StageTimes,
   TransferPath,
 } from './provider/receipt.js';
-export type { LaneStats } from './provider/tcp/lane-set.js';
+export type { LaneStats } from './provider/tcp/lane-stats.js';
 export type { ZeroCopyStats } from './provider/tcp/zero-copy-stats.js';
 export type {
   ChannelCounters as PluginChannelCounters,

@@ -9,6 +9,7 @@ import type { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
 import { RegionRegistry } from '../memory/region.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
+import type { OwnLaneHost } from '../provider/tcp/lane/own-lane.js';
 import { LaneCarrier } from '../provider/tcp/lane-carrier.js';
 import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
@@ -46,6 +47,8 @@ export interface CoreOptions {
   readonly trustName: string;
   readonly tcpx: MatchedProvider | undefined;
   readonly controlFd: number;
+  /** Where the thread that opens the engine has a lane of its own. */
+  readonly ownLane?: OwnLaneHost | undefined;
   readonly staging: LaneSetOptions['staging'];
   readonly edges?: CoreEdges;
   /** Makes the lanes know a GPU. */
@@ -75,13 +78,14 @@ export class EngineCore {
 
   constructor(options: CoreOptions) {
     this.#options = options;
-    const { config, controlFd, staging, edges } = options;
+    const { config, controlFd, ownLane, staging, edges } = options;
     const { values } = config;
     this.lanes = new LaneSet({
-      ...laneChoice(config),
+      ...laneChoice(config, ownLane !== undefined),
       // Bound cores are those of the plugin's threads, where there is a plugin.
       ...(options.tcpx === undefined ? {} : { cpus: [], nodes: [] }),
       controlFd,
+      own: ownLane,
       staging,
       ...edges?.lanes,
       onEvent: (_, kind, at) => this.events.handle(kind, at),

@@ -59,6 +59,12 @@ export interface EngineOptions {
    * @internal
    */
   readonly shareOf?: (source: RegionSource) => RegionShare | undefined;
+  /**
+   * The thread that opens it does little else, and has a lane of its own for small transfers, which
+   * stand still while that thread does something else.
+   * @internal
+   */
+  readonly hasOwnLane?: boolean;
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
   /** Ends the wait for its start with an `AbortError`; an engine that is open does not hear it. */
@@ -69,7 +75,12 @@ const OPEN_OPTIONS = {
   ...{ name: checkText, settings: checkRecord, config: checkConfig, log: checkLog },
   ...{ onSession: checkFunction, onNotification: checkFunction, onActivity: checkFunction },
   ...{ gpu: checkWhole, gpuModule: checkRecord, signal: checkSignal },
-  ...{ pluginEnvironment: checkTexts, pluginOverrides: checkRecord, shareOf: checkFunction },
+  ...{
+    hasOwnLane: checkFlag,
+    pluginEnvironment: checkTexts,
+    pluginOverrides: checkRecord,
+    shareOf: checkFunction,
+  },
 };
 
 export function checkEngineOptions(options: EngineOptions): void {

@@ -17,10 +17,9 @@ import { loadCrc32 } from '../os/fixed-memory.js';
 import { LinkWatch } from '../os/link-watch.js';
 import type { PageKind, RegionMemory } from '../os/region-memory.js';
 import { COMMAND_OPEN_DEVICE } from '../provider/tcp/lane/messages.js';
-import type { LaneStats } from '../provider/tcp/lane-set.js';
+import type { LaneStats } from '../provider/tcp/lane-stats.js';
 import type { ZeroCopyStats } from '../provider/tcp/zero-copy-stats.js';
 import type { TcpxProvider } from '../provider/tcpx/tcpx-provider.js';
-import { wishOf } from './agreement.js';
 import type { ConnInfo } from './conn-info.js';
 import { basisOf } from './engine-basis.js';
 import { EngineCore, limitsOf } from './engine-core.js';
@@ -36,8 +35,9 @@ import {
   type EngineOptions,
   type ListenPlace,
 } from './engine-options.js';
+import { type EngineTurns, engineTurns, ownLaneHost } from './engine-turns.js';
 import { GpuUse, gpuSource } from './gpu-use.js';
-import type { Identity } from './identity.js';
+import { type Identity, identityOf } from './identity.js';
 import { MainLook } from './main-look.js';
 import { type NotificationStream, NotificationStreams } from './notification-stream.js';
 import { settleBoundMs } from './progress-watch.js';
@@ -56,6 +56,9 @@ const CLOSE_WAIT_MS = 2000;
 /** The plugin's processes, where the tcpx provider is open: for our own tools, not for programs. */
 export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
 
+/** For the node service, whose thread does nothing else. */
+export let turnsOf: (engine: Engine) => EngineTurns;
+
 /**
  * One end: its memory, its sessions, its threads. Open one per process, close it when done.
  * @example
@@ -64,6 +67,7 @@ export let tcpxOf: (engine: Engine) => TcpxProvider | undefined;
 export class Engine {
   static {
     tcpxOf = (engine) => engine.#opened.tcpx;
+    turnsOf = (engine) => engineTurns(engine.#core.lanes, () => engine.#turn());
   }
 
   /** Name that peers see; host and process id where none was given. */
@@ -77,7 +81,7 @@ export class Engine {
   readonly #control: ControlSet;
   readonly #timers = new Timers();
   readonly #look = new MainLook({
-    look: () => this.#control.poll() + this.#core.lanes.takeEvents(),
+    look: () => this.#control.poll() + this.#core.lanes.look() + this.#core.lanes.takeEvents(),
     sleep: () => this.#core.lanes.sleepMain(),
     again: () => this.#onWake(),
   });
@@ -102,29 +106,24 @@ export class Engine {
   ) {
     this.#options = options;
     this.#opened = opened;
-    this.#gpus = new GpuUse(openGpus, (device) => this.#tellDevice(device));
+    this.#gpus = new GpuUse(openGpus, (device) =>
+      this.#core.lanes.commandAll(COMMAND_OPEN_DEVICE, [device]),
+    );
     ({ name: this.name, config: this.config, log: this.log } = basis);
     const values = this.config.values;
     this.#control = new ControlSet(values['memory.spareControls']);
     this.#streams = new NotificationStreams(values);
     const trust = loadTrust(values);
     this.trust = trust.name;
-    this.#identity = {
-      name: this.name,
-      generation: randomBytes(8),
-      trust,
-      wish: wishOf(this.config),
-      local: values['session.local'],
-      isChecked: values['flow.checksum'],
-      offer: opened.offer,
-      timeoutMs: values['session.handshakeTimeoutMs'],
-    };
+    const self = { name: this.name, generation: randomBytes(8), trust, offer: opened.offer };
+    this.#identity = identityOf(self, this.config);
     if (values['flow.checksum']) loadCrc32();
     this.#core = new EngineCore({
       ...{ config: this.config, log: this.log, timers: this.#timers },
       trustName: this.trust,
       tcpx: opened.tcpx,
       controlFd: this.#control.fd,
+      ownLane: options.hasOwnLane === true ? ownLaneHost(this.#control, this.#look) : undefined,
       staging: {
         stagingBytes: values['gpu.stagingBytes'],
         gpuModule: options.gpuModule?.href ?? '',
@@ -210,12 +209,6 @@ export class Engine {
     const region = this.#memory.register(source, rights, terms);
     if (name !== undefined) this.#core.names.add(name, region);
     return region;
-  }
-
-  #tellDevice(device: number): void {
-    for (let lane = 0; lane < this.#core.lanes.count; lane++) {
-      this.#core.lanes.command(lane, COMMAND_OPEN_DEVICE, [device]);
-    }
   }
 
   /**
@@ -323,14 +316,19 @@ export class Engine {
 
   /** Moves data where callers drive; takes events. Cheap when there is nothing. */
   poll(): void {
-    if (!this.#isOpen) return;
-    this.#core.lanes.progress();
+    this.#turn();
+  }
+
+  #turn(): number {
+    if (!this.#isOpen) return 0;
+    const moved = this.#core.lanes.progress();
     if (this.#core.transfers.isTimeForControl()) this.#control.poll();
     if (this.#timers.count > 0) this.#timers.run(systemClock.nowUs());
     this.#opened.tcpx?.poll();
     const count = this.#core.lanes.takeEvents();
     this.#core.events.deliver();
     if (count > 0) this.#options.onActivity?.();
+    return moved + count;
   }
 
   /** The clock by which transfers are timed. */

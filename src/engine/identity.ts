@@ -1,8 +1,9 @@
 // Who this end is in a handshake, and what it demands of the other before it goes on. Pure.
 
+import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { Feature } from '../wire/control-frame.js';
-import type { Wish } from './agreement.js';
+import { type Wish, wishOf } from './agreement.js';
 import type { ConnectionFacts } from './exchange.js';
 import { offeredFeatures, type ProviderOffer } from './provider-choice.js';
 import { type LocalWish, sharingFeatures } from './session-sharing.js';
@@ -20,6 +21,21 @@ export interface Identity {
   readonly offer: ProviderOffer;
   /** Of each step. */
   readonly timeoutMs: number;
+}
+
+/** What the settings say, and who this is. */
+export function identityOf(
+  self: Pick<Identity, 'name' | 'generation' | 'trust' | 'offer'>,
+  config: Config,
+): Identity {
+  const { values } = config;
+  return {
+    ...self,
+    wish: wishOf(config),
+    local: values['session.local'],
+    isChecked: values['flow.checksum'],
+    timeoutMs: values['session.handshakeTimeoutMs'],
+  };
 }
 
 export function featuresOf(self: Identity): number {

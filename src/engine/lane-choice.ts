@@ -23,14 +23,15 @@ type Chosen =
   | 'sendBytes'
   | 'spareTables';
 
-export function laneChoice(config: Config): Pick<LaneSetOptions, Chosen> {
+/** `hasOwn`: one more than there are threads, of the thread that opens the engine. */
+export function laneChoice(config: Config, hasOwn: boolean): Pick<LaneSetOptions, Chosen> {
   const { values } = config;
   return {
     shape: {
       regionCount: values['memory.regionsMax'],
       transferCount: values['memory.transfersMax'] + SIGNAL_ENTRIES,
       sessionCount: values['session.peersMax'],
-      laneCount: values['lane.count'],
+      laneCount: values['lane.count'] + (hasOwn ? 1 : 0),
       arenaBytes: values['memory.arenaBytes'],
     },
     progress: values['lane.progress'],

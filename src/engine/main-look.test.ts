@@ -4,16 +4,20 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { MainLook } from './main-look.js';
 
 /** Each look finds the next of these, then nothing. */
-function lookAt(found: readonly number[]) {
+function lookAt(found: readonly number[], asleep: readonly boolean[] = []) {
   const steps: string[] = [];
   const left = [...found];
+  const canSleep = [...asleep];
   const look: MainLook = new MainLook({
     look: () => {
       const count = left.shift() ?? 0;
       steps.push(`found ${count}`);
       return count;
     },
-    sleep: () => steps.push('asleep'),
+    sleep: () => {
+      steps.push('asleep');
+      return canSleep.shift() ?? true;
+    },
     again: () => look.wake(),
   });
   return { look, steps };
@@ -42,4 +46,11 @@ test('main look: woken twice in a turn it looks again once', async () => {
   await turn();
   await turn();
   assert.deepEqual(steps, ['found 1', 'found 1', 'found 0', 'asleep', 'found 0']);
+});
+
+test('main look: one that cannot sleep yet looks again a turn later', async () => {
+  const { look, steps } = lookAt([], [false]);
+  look.wake();
+  await turn();
+  assert.deepEqual(steps, ['found 0', 'asleep', 'found 0', 'asleep', 'found 0']);
 });

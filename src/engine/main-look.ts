@@ -6,8 +6,8 @@
 export interface MainLookHost {
   /** Handles what is there; how much that was. */
   look(): number;
-  /** From now on lanes wake this thread. */
-  sleep(): void;
+  /** From now on lanes wake this thread; false: there is something to do first. */
+  sleep(): boolean;
   /** A turn of the event loop later: looks again, by `wake`. */
   again(): void;
 }
@@ -21,15 +21,16 @@ export class MainLook {
   }
 
   wake(): void {
-    if (this.#host.look() > 0) {
-      this.#next ??= setImmediate(() => {
-        this.#next = undefined;
-        this.#host.again();
-      });
-      return;
-    }
     // Asleep, then looked once more: nothing falls between.
-    this.#host.sleep();
-    this.#host.look();
+    if (this.#host.look() > 0 || !this.#host.sleep()) this.soon();
+    else this.#host.look();
+  }
+
+  /** Looks again in the next turn of the event loop. */
+  soon(): void {
+    this.#next ??= setImmediate(() => {
+      this.#next = undefined;
+      this.#host.again();
+    });
   }
 }

@@ -14,7 +14,7 @@ import {
   COMMAND_CLOSE_SESSION,
   COMMAND_LOOK,
 } from '../provider/tcp/lane/messages.js';
-import { laneOfChannel } from '../provider/tcp/lane-placement.js';
+import { lanesOfChannels } from '../provider/tcp/lane-placement.js';
 import { LINK_WORDS } from '../provider/tcp/shm/shm-link.js';
 import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
@@ -118,9 +118,8 @@ export class SessionTable {
       ...given
     } = options;
     const { where } = control;
-    const channelLanes = Array.from({ length: given.agreement.channels }, (_, channel) =>
-      laneOfChannel(index, channel, lanes.count, nicCount),
-    );
+    const here = { threads: lanes.threadCount, hasOwn: lanes.own !== undefined, nics: nicCount };
+    const channelLanes = lanesOfChannels(index, given.agreement.channels, here);
     const facts = {
       ...given,
       provider: choice.provider,

@@ -343,7 +343,7 @@ export class Transfers implements TransferHost {
     if (entry?.carrier.capability === 'matched') {
       entry.session.matched?.epochs.assertSettling();
       this.#options.waitMatched?.(timeoutMs);
-    } else if (!this.#options.isCallerDriven) this.#finishWait.wait(timeoutMs);
+    } else if (!this.#options.lanes.isMovedHere) this.#finishWait.wait(timeoutMs);
   }
 
   nowUs(): number {

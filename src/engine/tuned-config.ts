@@ -7,7 +7,7 @@ import { CONGESTION_AUTO, congestionHere, kernelCongestion } from '../os/congest
 import type { Choice } from '../provider/receipt.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { choicesOf, type PeerTerms } from './choices.js';
-import { type TuningFacts, tune, tuneServed } from './tuning.js';
+import { hasOwnLane, type TuningFacts, tune, tuneServed } from './tuning.js';
 
 export function tunedHere(config: Config): Config {
   const tuned = tune(config, factsOf(config));
@@ -19,6 +19,11 @@ export function tunedHere(config: Config): Config {
 /** For the engine of a service's client, before that one chooses the rest. */
 export function tunedServed(config: Config): Config {
   return tuneServed(config, factsOf(config));
+}
+
+/** Whether a service's thread has a lane of its own in the engine of this client. */
+export function isOwnLaneServed(config: Config): boolean {
+  return hasOwnLane(config, factsOf(config));
 }
 
 function factsOf(config: Config): TuningFacts {

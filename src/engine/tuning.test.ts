@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ConfigSources, isByHand, loadConfig, withAuto } from '../base/config.js';
-import { tune, tuneServed } from './tuning.js';
+import { hasOwnLane, tune, tuneServed } from './tuning.js';
 
 type Options = NonNullable<ConfigSources['options']>;
 
@@ -63,6 +63,18 @@ test('tuning: an engine of a service has few lanes, and looks longer where cores
     const label = `${JSON.stringify(options)}, ${cpus} CPUs, ${nics} NICs`;
     assert.deepEqual([values['lane.count'], values['lane.spinUs']], [lanes, spinUs], label);
   }
+  const ownOf = (options: Options, cpus: number, nics = 0) => {
+    const facts = { cpus, nics };
+    const config = tune(tuneServed(loadConfig({ options }), facts), facts);
+    return [hasOwnLane(config, facts), config.values['flow.channels']];
+  };
+  assert.deepEqual(ownOf({}, 16), [true, 5], 'a channel more than there are lanes');
+  assert.deepEqual(ownOf({}, 2), [false, 1]);
+  assert.deepEqual(ownOf({ 'service.ownLane': 'on' }, 2), [true, 2]);
+  assert.deepEqual(ownOf({ 'service.ownLane': 'off' }, 16), [false, 4]);
+  assert.deepEqual(ownOf({ 'flow.channels': 3 }, 16), [true, 3], 'a number is obeyed');
+  assert.deepEqual(ownOf({ 'service.ownLane': 'on' }, 16, 4), [false, 4], 'NICs have them all');
+  assert.deepEqual(ownOf({ 'lane.progress': 'caller' }, 16), [false, 1]);
   const spinOf = (options: Options, cpus: number) =>
     tune(loadConfig({ options }), { cpus, nics: 0 }).values['service.spinUs'];
   assert.deepEqual([spinOf({}, 2), spinOf({}, 16)], [100, 1000]);

@@ -71,13 +71,26 @@ const CPUS_TO_SPARE = 8;
 const SERVED_SPIN_US = 1000;
 
 /** The same for the engine of a service's client. */
-export function tuneServed(config: Config, { cpus, nics }: TuningFacts): Config {
+export function tuneServed(config: Config, facts: TuningFacts): Config {
+  const { cpus, nics } = facts;
   if (config.values['lane.progress'] === 'caller') return config;
   const byCpus = Math.max(1, Math.min(SERVED_LANES_MAX, Math.floor(cpus / CPUS_PER_SERVED_LANE)));
   const lanes = nics > 0 ? Math.min(nics, byCpus) : byCpus;
-  const tuned = withAuto(config, 'lane.count', lanes, `one of a service’s engines, ${cpus} CPUs`);
+  const reason = `one of a service’s engines, ${cpus} CPUs`;
+  let tuned = withAuto(config, 'lane.count', lanes, reason);
+  tuned = withAuto(tuned, 'service.ownLane', cpus < CPUS_TO_SPARE ? 'off' : 'on', `${cpus} CPUs`);
+  if (hasOwnLane(tuned, facts)) {
+    const channels = Math.min(CHANNELS_MAX, tuned.values['lane.count'] + 1);
+    const spare = 'one for each lane, and one for small transfers';
+    tuned = withAuto(tuned, 'flow.channels', channels, spare);
+  }
   if (cpus < CPUS_TO_SPARE) return tuned;
   return withAuto(tuned, 'lane.spinUs', SERVED_SPIN_US, `at most; ${cpus} CPUs have one to spare`);
+}
+
+/** NICs that are named have channels of their own, and lanes; none is to spare. */
+export function hasOwnLane({ values }: Config, { nics }: Pick<TuningFacts, 'nics'>): boolean {
+  return values['service.ownLane'] === 'on' && values['lane.progress'] === 'lanes' && nics === 0;
 }
 
 function chooseServiceSpin(config: Config, { cpus }: TuningFacts): ChosenCount {

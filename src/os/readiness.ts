@@ -33,9 +33,15 @@ export class Readiness {
   readonly #epoll: Epoll = createEpoll();
   readonly doorbellFd: number;
 
+  /** Without a doorbell (−1) it tells of sockets alone. */
   constructor(doorbellFd: number) {
     this.doorbellFd = doorbellFd;
-    addToEpoll(this.#epoll, doorbellFd, EPOLLIN, TAG_DOORBELL);
+    if (doorbellFd >= 0) addToEpoll(this.#epoll, doorbellFd, EPOLLIN, TAG_DOORBELL);
+  }
+
+  /** For another set, in which this one is told of as a whole. */
+  get fd(): number {
+    return this.#epoll.fd;
   }
 
   nest(epollFd: number): void {

@@ -26,6 +26,8 @@ const SILENT_MS_MAX = 5000;
 export interface AttachmentHost {
   readonly set: ControlSet;
   readonly config: Config;
+  /** How long the service looks again before it sleeps. */
+  readonly lookUs: number;
   readonly log: Log;
   /** Throws where there is no room for one more; its place otherwise. */
   admit(): number;
@@ -109,7 +111,7 @@ export class Attachment implements ConnectionHost, Pumped {
     const index = this.#host.admit();
     const { pid } = this.#credentials;
     const copyObstacle = this.#pidfd < 0 ? 'its process cannot be seen' : probe(pid, wish);
-    const { config, log } = this.#host;
+    const { config, lookUs, log } = this.#host;
     const { values } = config;
     const engine = await ClientEngine.open({
       name: wish.name,
@@ -132,6 +134,7 @@ export class Attachment implements ConnectionHost, Pumped {
       mapping,
       copyObstacle,
       values,
+      lookUs,
       log,
       onNews: () => this.#host.onNews(),
     });
@@ -182,7 +185,7 @@ export class Attachment implements ConnectionHost, Pumped {
   }
 
   sleep(): boolean {
-    return this.#served?.mapping.sleep() ?? true;
+    return this.#served?.sleep() ?? true;
   }
 
   wake(): void {

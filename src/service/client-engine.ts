@@ -7,11 +7,12 @@ import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingName } from '../base/settings.js';
 import { formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
-import { Engine, tcpxOf } from '../engine/engine.js';
+import { Engine, tcpxOf, turnsOf } from '../engine/engine.js';
+import type { EngineTurns } from '../engine/engine-turns.js';
 import type { BlockColumns, RegionShare } from '../engine/internal.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { Session } from '../engine/session.js';
-import { tunedServed } from '../engine/tuned-config.js';
+import { isOwnLaneServed, tunedServed } from '../engine/tuned-config.js';
 import { HOST_DEVICE } from '../gpu/staging-device.js';
 import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
 import { checkAgentName } from '../nixl/names.js';
@@ -49,6 +50,7 @@ export type ServiceTransfer = TcpxXfer;
 export class ClientEngine {
   readonly info: string;
   readonly #engine: Engine;
+  readonly #turns: EngineTurns;
   readonly #inbox: TcpxInbox;
   readonly #inbound: Map<string, Session>;
   readonly #shares: Shares;
@@ -63,6 +65,7 @@ export class ClientEngine {
     shares: Shares,
   ) {
     this.#engine = engine;
+    this.#turns = turnsOf(engine);
     this.#shares = shares;
     this.#inbox = inbox;
     this.#inbound = inbound;
@@ -88,6 +91,7 @@ export class ClientEngine {
       config,
       log,
       gpuModule: memoryModuleOf(options.process),
+      hasOwnLane: isOwnLaneServed(config),
       shareOf: (source) => shares.get(source)?.(),
       onSession: (session) => {
         inbox.admit(session);
@@ -124,9 +128,26 @@ export class ClientEngine {
     return this.#engine.providerReason;
   }
 
-  poll(): void {
-    this.#engine.poll();
+  /** How much was done. */
+  turn(): number {
+    const count = this.#turns.turn();
     for (const peer of this.#peers) if (!peer.isIdle) peer.proceed();
+    return count;
+  }
+
+  /** Changes when something comes for it between turns. */
+  get toldCount(): number {
+    return this.#turns.toldCount;
+  }
+
+  /** Turns come one after the other from now on, and small transfers need no other thread. */
+  hold(): void {
+    this.#turns.hold();
+  }
+
+  /** No more. False where there is something to do: one more turn is due. */
+  letGo(): boolean {
+    return this.#turns.letGo();
   }
 
   /** Host memory of the client, by its own address. */

@@ -8,6 +8,7 @@ import { serviceStatus, serviceStatusOf } from '../base/service-status.js';
 import type { SettingValues } from '../base/settings.js';
 import type { NixlNotification } from '../nixl/notif-codec.js';
 import { isOvercommitForbidden } from '../os/overcommit.js';
+import { BusyEngine } from './busy-engine.js';
 import type { ClientEngine } from './client-engine.js';
 import type { ClientMapping } from './client-mapping.js';
 import { ClientMemory } from './client-memory.js';
@@ -38,6 +39,8 @@ export interface ClientOptions {
   /** Why its host memory cannot be copied; empty where it can. */
   readonly copyObstacle: string;
   readonly values: SettingValues;
+  /** How long its engine is looked at again after there was something. */
+  readonly lookUs: number;
   readonly log: Log;
   /** Something happened outside of a turn that it should hear of. */
   onNews(): void;
@@ -48,6 +51,7 @@ export class Client {
   readonly pid: number;
   readonly mapping: ClientMapping;
   readonly #engine: ClientEngine;
+  readonly #busy: BusyEngine;
   readonly #memory: ClientMemory;
   readonly #peers: ClientPeers;
   readonly #requests: ClientRequests;
@@ -62,6 +66,7 @@ export class Client {
     this.pid = options.pid;
     this.mapping = mapping;
     this.#engine = engine;
+    this.#busy = new BusyEngine(engine, options.lookUs);
     this.#log = options.log;
     this.#blocksMax = values['service.blocksMax'];
     this.#memory = new ClientMemory(engine, {
@@ -83,11 +88,6 @@ export class Client {
     });
   }
 
-  /** Transfers are in flight: the engine is asked in every turn. */
-  get isBusy(): boolean {
-    return this.#requests.hasActive;
-  }
-
   /** One turn: whether there was something to do. Throws where the client breaks a rule. */
   turn(): boolean {
     let count = 0;
@@ -97,12 +97,15 @@ export class Client {
       this.#obey(command);
       count++;
     }
-    if (this.#requests.hasActive) {
-      this.#engine.poll();
-      this.#requests.collect();
-    }
+    const hasMoved = this.#busy.turn(count > 0, this.#requests.hasActive);
+    if (this.#requests.hasActive) this.#requests.collect();
     this.#deliver();
-    return this.mapping.publishNews() || count > 0;
+    return this.mapping.publishNews() || count > 0 || hasMoved;
+  }
+
+  /** False: something came in between, so do not sleep. */
+  sleep(): boolean {
+    return this.#busy.sleep() && this.mapping.sleep();
   }
 
   #obey(command: Command): void {

@@ -34,6 +34,7 @@ export class NodeService implements ControlHandler, AttachmentHost {
   readonly socketPath: string;
   readonly set: ControlSet;
   readonly config: Config;
+  readonly lookUs: number;
   readonly log: Log;
   /** Resolves when a service that was started on demand has had no client for long enough. */
   readonly idle: Promise<void>;
@@ -59,7 +60,8 @@ export class NodeService implements ControlHandler, AttachmentHost {
     this.socketPath = this.#claimed.socketPath;
     this.#fd = listenPrivately(this.#claimed);
     this.set.add(this.#fd, this);
-    this.#pump = new Pump(this.#attachments, tunedHere(config).values['service.spinUs']);
+    this.lookUs = tunedHere(config).values['service.spinUs'];
+    this.#pump = new Pump(this.#attachments, this.lookUs);
     this.#doorman = new Doorman(this.set, () => this.#onSockets());
     this.idle = new Promise((resolve) => {
       this.#resolveIdle = resolve;

@@ -36,6 +36,8 @@ export interface EngineWorld
   readonly slow: Settings;
   readonly slowBytes: number;
   readonly sizes?: readonly number[];
+  /** Their threads have lanes of their own. */
+  readonly hasOwnLane?: boolean;
   /** Of the plugin processes. */
   readonly plugin?: Readonly<Record<string, string>>;
   /** Memory of the kind that is moved; allocated by the engine without. */
@@ -69,8 +71,9 @@ export function engineHarness(world: EngineWorld): ProviderHarness {
   const engines: Engine[] = [];
   const openEngine = async (shape: Shape, options: EngineOptions): Promise<Engine> => {
     const config = loadConfig({ options: settingsOf(shape), environment: {} });
-    const pluginEnvironment = world.plugin ?? {};
-    const engine = await Engine.open({ ...options, config, log: silentLog, pluginEnvironment });
+    const { hasOwnLane = false, plugin: pluginEnvironment = {} } = world;
+    const parts = { config, log: silentLog, pluginEnvironment, hasOwnLane };
+    const engine = await Engine.open({ ...options, ...parts });
     engines.push(engine);
     return engine;
   };

@@ -25,8 +25,13 @@ const WORLDS: Readonly<Record<string, Partial<SettingValues>>> = {
   'shared memory': {},
   'shared memory, caller': { 'lane.progress': 'caller' },
 };
+/** As the node service has them: one channel more than there are threads. */
+const OWN_LANE_WORLDS: typeof WORLDS = {
+  'tcp, own lane': { 'session.local': 'tcp', 'flow.channels': 2 },
+  'shared memory, own lane': { 'flow.channels': 2 },
+};
 
-for (const [name, settings] of Object.entries(WORLDS)) {
+for (const [name, settings] of Object.entries({ ...WORLDS, ...OWN_LANE_WORLDS })) {
   providerContract(
     engineHarness({
       name,
@@ -37,6 +42,7 @@ for (const [name, settings] of Object.entries(WORLDS)) {
       settings: { 'engine.provider': 'tcp', ...settings },
       slow: SLOW,
       slowBytes: 8 * MIB,
+      hasOwnLane: name in OWN_LANE_WORLDS,
     }),
   );
 }

@@ -10,6 +10,8 @@ import { cleanEnvironment } from '../native/plugin-environment.js';
 import { LineProgram, type ProgramOptions } from './line-program.js';
 
 const START_MS_MAX = 20_000;
+/** As on a host with cores to spare, unless a test is about the other. */
+const OWN_LANE = { NIXL_TCPX_SERVICE_OWN_LANE: 'on' };
 
 export interface ServiceOptions {
   readonly folder?: string;
@@ -29,7 +31,7 @@ export class RunningService {
     this.child = spawn(command, rest, {
       cwd: packageRoot,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...cleanEnvironment(), ...env },
+      env: { ...cleanEnvironment(), ...OWN_LANE, ...env },
     });
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
   }

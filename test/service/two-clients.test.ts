@@ -58,6 +58,33 @@ test('service: memory that is copied travels in smaller pieces', async () => {
   assert.ok((await piecesOf('malloc', carol, dave)) <= shared);
 });
 
+for (const [ownLane, lane] of [
+  ['on', 'the thread that reads its rings'],
+  ['off', 'a lane'],
+] as const) {
+  test(`service: own lane ${ownLane}: small transfers go by ${lane}`, async () => {
+    const env = { NIXL_TCPX_SERVICE_OWN_LANE: ownLane, NIXL_TCPX_LANE_COUNT: '2' };
+    const other = await world.service({ env });
+    const [carol, dave] = [await world.end(other, 'carol'), await world.end(other, 'dave')];
+    const here = await addMemory(carol, BYTES, 'malloc');
+    const there = await addMemory(dave, BYTES, 'malloc');
+    const { peer, region } = await load(carol, dave, there);
+    const channelsOf = async (bytes: number): Promise<number[]> => {
+      await carol.program.do(`fill ${here.id} 4`);
+      await dave.program.do(`fill ${there.id} 3`);
+      const request = await carol.program.do(`write ${peer} ${here.id} ${region} ${bytes}`);
+      const seen = `${bytes === BYTES ? 'same' : 'differs'} ${bytes}`;
+      assert.equal(await dave.program.do(`check ${there.id} 4`), seen);
+      const text = await carol.program.do(`receipt ${request}`);
+      const { channels } = JSON.parse(text) as { channels: { channel: number }[] };
+      return channels.map(({ channel }) => channel);
+    };
+    const own = 2;
+    assert.deepEqual((await channelsOf(4096)).includes(own), ownLane === 'on');
+    assert.ok(!(await channelsOf(BYTES)).includes(own), 'a large one keeps no ring waiting');
+  });
+}
+
 test('service: shared and copied memory pair; many small blocks of one request land', async () => {
   const here = await addMemory(a, 1000 * 300, 'malloc');
   const there = await addMemory(b, 1000 * 300, 'alloc');

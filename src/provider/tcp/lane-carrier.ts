@@ -21,6 +21,15 @@ import { type Choice, type DataPath, stagedPath } from '../receipt.js';
 import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
 import { COMMAND_CANCEL } from './lane/messages.js';
 import {
+  type ChosenLanes,
+  copiedLimits,
+  hasLinks,
+  holdersOf,
+  LaneSides,
+  limitsOf,
+  OWN_REASON,
+} from './chosen-lanes.js';
+import {
   arenaFull,
   planBytes,
   planRequest,
@@ -93,13 +102,6 @@ interface Learnt {
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
 /** What a lane with a NIC of its own should have, before anything is known: a chunk. */
 const LINK_BYTES = CHUNK_BYTES_FLOOR;
-/**
- * A request of memory that lanes copy is cut for so many channels at least: while one piece is
- * copied the piece before is received, and copied again there.
- */
-const COPIED_CHANNELS_MIN = 4;
-/** Larger chunks were asked for, or fill the window of a far peer, which counts chunks. */
-const CUT_CHUNK_BYTES_MAX = 512 * 1024;
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
 
@@ -113,6 +115,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #holders: number[] = [];
   readonly #startedUs: number[] = [];
   readonly #isTimed: boolean[] = [];
+  readonly #chosen: ChosenLanes[] = [];
   /** By slot: lanes that were told when it was posted, as bits; others may have joined since. */
   readonly #told: number[] = [];
   readonly #learnt = new WeakMap<LaneSession, Learnt>();
@@ -120,22 +123,29 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #spreads: LaneSpread[] = [];
   /** By slot: the way of the payload, of transfers that were given one. */
   readonly #ways: (SendWayName | undefined)[] = [];
+  /** This thread has lanes that send as soon as something is posted. */
+  readonly #sendsInline: boolean;
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
   /** By lane: transfers that it was told of and that are not over. */
   readonly #loads: number[];
+  readonly #sides: LaneSides;
 
   constructor(options: LaneCarrierOptions) {
     this.#options = options;
     this.#loads = new Array<number>(options.lanes.count).fill(0);
     this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
+    this.#sides = new LaneSides(options.lanes);
+    this.#sendsInline = options.isCallerDriven || options.lanes.own !== undefined;
   }
 
   prepare(session: LaneSession, operation: DataOperation, blocks: CheckedBlocks): LaneRequest {
     const { arena, lanes } = this.#options;
     const memory = memoryOf(blocks);
     const spread = this.#learntOf(session).spreads.of(operation, memory);
-    const limits = copiedLimits(session, memory) ?? limitsOf(session, spread, blocks.totalBytes);
+    const chosen = this.#sides.lanesFor(session, blocks.totalBytes, memory);
+    const limits =
+      copiedLimits(session, memory, chosen) ?? limitsOf(session, spread, blocks.totalBytes, chosen);
     const plan = planRequest(blocks, limits);
     const bytes = planBytes(plan);
     const place = arena.allocate(bytes);
@@ -164,9 +174,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (source !== undefined) this.#options.openDevice(source.device);
     const notice = this.#place(notify);
     const spread = this.#learntOf(session).spreads.of(operation, memory);
-    const holders = holdersOf(session, spread, plan);
+    const chosen = this.#sides.lanesFor(session, plan.totalBytes, memory);
+    const holders = holdersOf(chosen.lanes, spread, plan);
     const isPlain = memory === 'plain';
-    const way = isPlain ? this.#wayOf(session, operation, plan, holders) : undefined;
+    const isLearning = isPlain && !chosen.isOwn;
+    const way = isLearning ? this.#wayOf(session, operation, plan, holders, chosen) : undefined;
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
@@ -177,8 +189,8 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
       holders,
-      isEven: holders === session.recovery.book.livingLanes.length && hasLinks(session),
-      isCopied: way === 'copy',
+      isEven: holders === chosen.lanes.length && hasLinks(session),
+      isCopied: way === 'copy' || (isPlain && chosen.isOwn),
       isStaged: !isPlain,
       source,
     });
@@ -186,6 +198,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.#told[slot] = 0;
     this.#ways[slot] = way;
     this.#holders[slot] = holders;
+    this.#chosen[slot] = chosen;
     this.#spreads[slot] = spread;
     // A transfer that waits for its source takes as long as that.
     this.#isTimed[slot] = source === undefined;
@@ -193,7 +206,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   }
 
   submit(posted: Posted<LaneSession>): void {
-    const lanes = posted.session.recovery.book.livingLanes;
+    const { lanes } = at(this.#chosen, posted.slot);
     this.#posted[posted.slot] = posted;
     const isLearnt = lanes.length > 1 || this.#ways[posted.slot] !== undefined;
     const isTimed = isLearnt && this.#isTimed[posted.slot] === true;
@@ -201,7 +214,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     for (let told = at(this.#holders, posted.slot); told > 0; told--) {
       this.#tell(posted, chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes));
     }
-    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
+    if (this.#sendsInline) this.#options.lanes.sendInline();
   }
 
   /** Nothing is tried on a transfer whose lanes are a trial: two changes would tell nothing. */
@@ -210,13 +223,14 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     operation: DataOperation,
     { totalBytes }: RequestPlan,
     holders: number,
+    { lanes }: ChosenLanes,
   ): SendWayName | undefined {
     if (this.#options.isWayOpen !== true || totalBytes < WAY_BYTES_MIN) return undefined;
     if (session.facts.path === 'shm') return undefined;
     const { spreads, ways } = this.#learntOf(session);
     const spread = spreads.of(operation, 'plain');
-    const lanes = session.recovery.book.livingLanes.length;
-    const isUsual = lanes < 2 || holders === Math.min(lanes, spread.expected(totalBytes, lanes));
+    const most = lanes.length;
+    const isUsual = most < 2 || holders === Math.min(most, spread.expected(totalBytes, most));
     return ways[operation].wayFor(totalBytes, isUsual);
   }
 
@@ -242,7 +256,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       chunksAt: 0,
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
-      holders: Math.min(1, session.recovery.book.livingLanes.length),
+      holders: Math.min(1, this.#sides.lanesFor(session, 0, 'plain').lanes.length),
     });
     this.#notices[slot] = notice;
     this.#told[slot] = 0;
@@ -253,14 +267,14 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const { session, slot, generation } = posted;
     this.#posted[slot] = posted;
     this.#startedUs[slot] = UNTIMED;
-    const [first] = session.recovery.book.livingLanes;
+    const [first] = this.#sides.lanesFor(session, 0, 'plain').lanes;
     if (first === undefined) {
       session.stranded.push({ slot, generation, chunk: -1 });
       return;
     }
     // All on one lane: where one channel is served there, messages arrive in their order.
     this.#tell(posted, first);
-    if (this.#options.isCallerDriven) this.#options.lanes.sendInline();
+    if (this.#sendsInline) this.#options.lanes.sendInline();
   }
 
   #tell(posted: Posted<LaneSession>, lane: number): void {
@@ -304,15 +318,17 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     if (way === undefined || way === learner.wayFor(bytes, false)) {
       spread.onDone(bytes, durationUs, lanes);
     }
-    const living = session.recovery.book.livingLanes.length;
-    const isUsual = living < 2 || lanes === spread.expected(bytes, living);
+    const most = at(this.#chosen, slot).lanes.length;
+    const isUsual = most < 2 || lanes === spread.expected(bytes, most);
     if (way !== undefined && isUsual) learner.onDone(bytes, durationUs, way, lanes);
   }
 
   #choices({ session, slot, bytes }: Posted<LaneSession>): Choice[] {
-    const lanes = session.recovery.book.livingLanes.length;
+    const chosen = at(this.#chosen, slot);
+    const lanes = chosen.lanes.length;
     const { ways } = this.#learntOf(session);
     const choices: Choice[] = [];
+    if (chosen.isOwn) choices.push({ name: 'lanes', value: '1', reason: OWN_REASON });
     if (lanes > 1) {
       const value = String(this.#holders[slot]);
       const reason = at(this.#spreads, slot).reasonFor(bytes, lanes);
@@ -352,44 +368,6 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     lanes.shared.uint8.set(message, lanes.offsets.arenaAt + notifyAt);
     return { notifyBytes: message.length, notifyAt };
   }
-}
-
-/**
- * A request is cut for the channels of the lanes that it will have: pieces for all eight of them
- * make 1 MiB on one lane half as slow again. Several NICs are links of their own, all wanted.
- */
-function limitsOf(
-  session: LaneSession,
-  spread: LaneSpread,
-  bytes: number,
-): { chunkBytes: number; channels: number } {
-  const { agreement } = session.facts;
-  const lanes = session.recovery.book.livingLanes.length;
-  if (lanes < 2 || hasLinks(session) || bytes === 0) return agreement;
-  const share = spread.expected(bytes, lanes) / lanes;
-  return { chunkBytes: agreement.chunkBytes, channels: Math.ceil(agreement.channels * share) };
-}
-
-/** For memory that lanes copy: pieces for all of them, whether they are wanted yet or not. */
-function copiedLimits({ facts: { agreement } }: LaneSession, memory: LaneMemory) {
-  const { chunkBytes } = agreement;
-  if (memory !== 'copied' || chunkBytes > CUT_CHUNK_BYTES_MAX) return undefined;
-  return { chunkBytes, channels: Math.max(COPIED_CHANNELS_MIN, agreement.channels) };
-}
-
-/** Of one lane nothing is chosen, and nothing learnt. */
-function holdersOf(session: LaneSession, spread: LaneSpread, plan: RequestPlan): number {
-  const lanes = session.recovery.book.livingLanes.length;
-  const chunks = plan.chunks.length;
-  return lanes < 2 ? Math.min(lanes, chunks) : spread.lanesFor(plan.totalBytes, chunks, lanes);
-}
-
-/** Whether its channels go over several NICs. */
-function hasLinks({ facts: { nics } }: LaneSession): boolean {
-  for (let channel = 1; channel < nics.length; channel++) {
-    if (nics[channel] !== nics[0]) return true;
-  }
-  return false;
 }
 
 function memoryOf({ locals, remotes }: CheckedBlocks): LaneMemory {

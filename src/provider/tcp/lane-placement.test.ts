@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLaneBindings } from '../../base/lane-bindings.js';
-import { cpusOfLanes, laneOfChannel, nodesOfLanes, withNodeCpus } from './lane-placement.js';
+import { cpusOfLanes, lanesOfChannels, nodesOfLanes, withNodeCpus } from './lane-placement.js';
 
 test('lane placement: channels of a NIC share a lane, whatever the session', () => {
   for (const session of [0, 1, 5]) {
-    assert.equal(laneOfChannel(session, 1, 4, 4), laneOfChannel(0, 5, 4, 4));
+    const here = { threads: 4, hasOwn: false, nics: 4 };
+    assert.deepEqual(lanesOfChannels(session, 6, here), [0, 1, 2, 3, 0, 1]);
   }
-  assert.equal(laneOfChannel(1, 0, 4, 0), 1, 'without NICs sessions start at different lanes');
+  const here = { threads: 4, hasOwn: false, nics: 0 };
+  assert.deepEqual(lanesOfChannels(1, 3, here), [1, 2, 3], 'sessions start at different lanes');
+});
+
+test('lane placement: the channel to spare is the own lane of the thread that opens', () => {
+  const here = { threads: 2, hasOwn: true, nics: 0 };
+  assert.deepEqual(lanesOfChannels(1, 3, here), [1, 0, 2]);
+  assert.deepEqual(lanesOfChannels(0, 2, here), [0, 1], 'none to spare');
+  assert.deepEqual(lanesOfChannels(0, 4, here), [0, 1, 0, 1], 'each may be a link of the peer');
+  assert.deepEqual(lanesOfChannels(0, 3, { ...here, nics: 3 }), [0, 1, 0], 'each is a link');
 });
 
 test('lane placement: a lane gets the cores of the NICs that it serves', () => {

@@ -1,19 +1,31 @@
 // Which lane serves a channel, on which cores a lane runs, and where its memory lies. Pure.
 //
 // With NICs named, every channel of a NIC goes to the same lane, so that the lane can live on that
-// NIC's cores. Without, channels are spread evenly, sessions starting at different lanes.
+// NIC's cores. Without, channels are spread evenly, sessions starting at different lanes; and where
+// the thread that opened the engine has a lane of its own, the last channel is that lane's.
 
 import type { LaneBindings } from '../../base/lane-bindings.js';
-import type { ChannelIndex, SessionIndex } from '../../base/quantity.js';
+import type { LaneIndex, SessionIndex } from '../../base/quantity.js';
 
-export function laneOfChannel(
+export interface LanesHere {
+  /** Those with a thread; the one beside them, where there is one, comes behind. */
+  readonly threads: number;
+  readonly hasOwn: boolean;
+  readonly nics: number;
+}
+
+export function lanesOfChannels(
   sessionIndex: SessionIndex,
-  channelIndex: ChannelIndex,
-  laneCount: number,
-  nicCount: number,
-): number {
-  if (nicCount === 0) return (sessionIndex + channelIndex) % laneCount;
-  return (channelIndex % nicCount) % laneCount;
+  channels: number,
+  { threads, hasOwn, nics }: LanesHere,
+): LaneIndex[] {
+  // One channel more than this end has threads is what it asked for. With fewer none is to spare,
+  // with more the peer may have a link of its own for each.
+  const isSpare = hasOwn && nics === 0 && channels === threads + 1;
+  return Array.from({ length: channels }, (_, channel) => {
+    if (isSpare && channel === threads) return threads;
+    return nics === 0 ? (sessionIndex + channel) % threads : (channel % nics) % threads;
+  });
 }
 
 /** Cores of each lane: those of the NICs whose channels it serves; empty leaves it unpinned. */

@@ -8,7 +8,6 @@ import { isLaunchUrl, launchUrl } from '../../base/launch.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import { limitSpareTables } from '../../ffi/libc/message.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
-import type { Pauses } from '../../os/collector-pauses.js';
 import {
   type FixedMemory,
   type MemorySource,
@@ -31,21 +30,16 @@ import { LaneCore, laneRings } from './lane/lane-core.js';
 import type { LaneWorkerData } from './lane/lane-worker.js';
 import {
   ENGINE_MAIN_SLEEPS,
-  LANE_DRAINED,
-  LANE_LAST_CPU,
-  LANE_LONGEST_PAUSE_US,
-  LANE_MEMORY_NODE,
-  LANE_PAUSED_US,
-  LANE_PAUSES,
-  LANE_SLEEP_COUNT,
   LANE_SLEEPS,
   LANE_STOP,
-  LANE_TURNS,
   type SharedOffsets,
   type SharedShape,
   sharedOffsets,
 } from './lane/layout.js';
 import { COMMAND_SUBMIT } from './lane/messages.js';
+import { OwnLane, type OwnLaneHost } from './lane/own-lane.js';
+import { Resting } from './lane/resting.js';
+import { type LaneStats, readLaneStats } from './lane-stats.js';
 import type { SendBySetting } from './port/stream-port.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 
@@ -73,6 +67,11 @@ export interface LaneSetOptions {
   readonly inline?: InlineLaneOptions;
   /** Where memory comes from; mapped unless a simulation keeps it from run to run. */
   readonly memory?: MemorySource;
+  /**
+   * Beside threads: the last of the lanes is driven by the thread that opens the set, which has to
+   * look for it.
+   */
+  readonly own?: OwnLaneHost | undefined;
   onEvent(laneIndex: LaneIndex, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -98,27 +97,6 @@ interface LaneHandle {
   isDead: boolean;
 }
 
-/** What a lane has done since it was started. */
-export interface LaneStats {
-  /** How often it looked for work. */
-  readonly turns: number;
-  /** How often it found none and slept. */
-  readonly sleeps: number;
-  /** CPU on which it was seen last. */
-  readonly cpu: number;
-  /** Bytes that came and were thrown away: of refused writes, and of reads given up meanwhile. */
-  readonly drainedBytes: number;
-  /**
-   * Of the collector of memory, in its thread; those at the end of a burst may lack until the next.
-   * undefined where callers drive.
-   */
-  readonly pauses: Pauses | undefined;
-  /** CPUs to which it was pinned; empty when it was not. */
-  readonly pinnedTo: readonly number[];
-  /** NUMA node on which its memory lies; undefined where that is left to the kernel. */
-  readonly memoryNode: number | undefined;
-}
-
 export class LaneSet {
   readonly shared: FixedMemory;
   readonly offsets: SharedOffsets;
@@ -126,6 +104,8 @@ export class LaneSet {
   readonly #lanes: LaneHandle[] = [];
   /** The lanes themselves where no threads run them. */
   readonly inline: readonly InlineLane[];
+  /** The one beside threads. */
+  readonly own: OwnLane | undefined;
   readonly #wakePipe: WakePipe | undefined;
   #isClosing = false;
   /** Looks of the main thread since the last that found something. */
@@ -139,12 +119,13 @@ export class LaneSet {
     this.shared = memory.create(this.offsets.totalBytes, { isReserveOnly: true });
     for (let index = 0; index < options.shape.laneCount; index++) {
       const controlAt = this.offsets.lanesAt + index * this.offsets.laneBytes;
-      const doorbellFd = options.progress === 'lanes' ? createDoorbell() : -1;
+      const doorbellFd = this.#hasThread(index) ? createDoorbell() : -1;
       this.#place(index, controlAt);
       const rings = laneRings(this.shared, controlAt);
       this.#lanes.push({ controlAt, ...rings, doorbellFd, worker: undefined, isDead: false });
     }
     const isCallerDriven = options.progress === 'caller';
+    this.own = options.own && this.#ownLane(options.own);
     this.inline = isCallerDriven ? this.#lanes.map((_, index) => this.#inlineLane(index)) : [];
     if (!isCallerDriven) this.#wakePipe = new WakePipe(() => options.onWake());
   }
@@ -156,7 +137,25 @@ export class LaneSet {
     placeFixedMemory(this.shared, controlAt, this.offsets.laneBytes, node);
   }
 
-  #inlineLane(laneIndex: LaneIndex): InlineLane {
+  #hasThread(laneIndex: LaneIndex): boolean {
+    const { progress, shape, own } = this.#options;
+    const isOwn = own !== undefined && laneIndex === shape.laneCount - 1;
+    return progress === 'lanes' && !isOwn;
+  }
+
+  #ownLane(host: OwnLaneHost): OwnLane {
+    assert(this.#options.progress === 'lanes', 'it is the one beside lanes with threads');
+    assert(this.#lanes.length > 1, 'there are lanes with threads beside it');
+    const resting = new Resting();
+    return new OwnLane(this.#inlineLane(this.threadCount, resting), resting, host);
+  }
+
+  /** Lanes without the one that is this thread's own. */
+  get threadCount(): number {
+    return this.#lanes.length - (this.#options.own === undefined ? 0 : 1);
+  }
+
+  #inlineLane(laneIndex: LaneIndex, resting?: Resting): InlineLane {
     const { shape, sendBy, stallUs, inline, memory } = this.#options;
     const { receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
@@ -172,7 +171,7 @@ export class LaneSet {
       clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
     });
-    return new InlineLane(core, inline);
+    return new InlineLane(core, { ...inline, resting });
   }
 
   get count(): number {
@@ -184,10 +183,16 @@ export class LaneSet {
     return !this.#lane(laneIndex).isDead;
   }
 
+  /** Whether some of it stands still while this thread sleeps. */
+  get isMovedHere(): boolean {
+    return this.inline.length > 0 || this.own !== undefined;
+  }
+
   /** Starts the threads and waits until each runs. */
   async start(): Promise<void> {
     if (this.inline.length > 0) return;
-    await Promise.all(this.#lanes.map((lane, index) => this.#startWorker(lane, index)));
+    const threads = this.#lanes.slice(0, this.threadCount);
+    await Promise.all(threads.map((lane, index) => this.#startWorker(lane, index)));
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
   }
 
@@ -252,6 +257,10 @@ export class LaneSet {
     this.#ring(lane);
   }
 
+  commandAll(kind: number, words: readonly number[]): void {
+    for (let lane = 0; lane < this.count; lane++) this.command(lane, kind, words);
+  }
+
   /** The command of the hot path, without an array. */
   submit(laneIndex: LaneIndex, slot: TransferSlot): void {
     const lane = this.#lane(laneIndex);
@@ -270,7 +279,10 @@ export class LaneSet {
 
   // Only a lane that has said it sleeps costs a system call.
   #ring(lane: LaneHandle): void {
-    if (lane.doorbellFd < 0) return;
+    if (lane.doorbellFd < 0) {
+      this.own?.ring();
+      return;
+    }
     const sleeps = lane.controlAt / 4 + LANE_SLEEPS;
     if (Atomics.exchange(this.shared.int32, sleeps, 0) === 1) ringDoorbell(lane.doorbellFd);
   }
@@ -281,6 +293,8 @@ export class LaneSet {
    */
   progress(): number {
     if (this.inline.length === 0) {
+      // Who gives a lane of its own turns has other work as well, and yields by itself.
+      if (this.own !== undefined) return this.look();
       if (++this.#looks > LOOKS_BEFORE_YIELD) yieldCpu();
       return 0;
     }
@@ -289,14 +303,20 @@ export class LaneSet {
     return moved;
   }
 
+  /** Moves what this thread's own lane can move now, where there is one beside threads. */
+  look(): number {
+    return this.own?.lane.step() ?? 0;
+  }
+
   /** Without threads: moves what one lane can move now. */
   stepInline(laneIndex: LaneIndex): number {
     return this.inline[laneIndex]?.step() ?? 0;
   }
 
-  /** Without threads: sends what can be sent now; what has arrived is for the next poll. */
+  /** Sends what this thread's lanes can send now; what has arrived is for the next poll. */
   sendInline(): void {
     for (const lane of this.inline) lane.stepSend();
+    this.own?.lane.stepSend();
   }
 
   /** Hands every waiting event to the owner. */
@@ -323,29 +343,16 @@ export class LaneSet {
     this.#wakePipe?.hold(isHeld);
   }
 
-  /** The main thread goes back to its event loop: lanes shall wake it. */
-  sleepMain(): void {
+  /** The main thread goes back to its event loop: lanes shall wake it. False: not yet. */
+  sleepMain(): boolean {
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
+    return this.own?.rest() ?? true;
   }
 
   stats(): LaneStats[] {
-    const read = (lane: LaneHandle, index: number): number =>
-      this.shared.float64[lane.controlAt / 8 + index] ?? 0;
-    return this.#lanes.map((lane, index) => ({
-      turns: read(lane, LANE_TURNS),
-      sleeps: read(lane, LANE_SLEEP_COUNT),
-      cpu: read(lane, LANE_LAST_CPU),
-      drainedBytes: read(lane, LANE_DRAINED),
-      pauses:
-        lane.worker === undefined
-          ? undefined
-          : {
-              count: read(lane, LANE_PAUSES),
-              totalUs: read(lane, LANE_PAUSED_US),
-              longestUs: read(lane, LANE_LONGEST_PAUSE_US),
-            },
+    return this.#lanes.map(({ controlAt, worker }, index) => ({
+      ...readLaneStats(this.shared.float64, controlAt / 8, worker !== undefined),
       pinnedTo: this.#options.cpus[index] ?? [],
-      memoryNode: nodeFrom(read(lane, LANE_MEMORY_NODE)),
     }));
   }
 
@@ -373,15 +380,12 @@ export class LaneSet {
     );
     onStopped();
     for (const lane of this.inline) lane.close();
+    this.own?.close();
     // A connect that fails behind the end finds nobody to tell.
     for (const lane of this.#lanes) lane.isDead = true;
     this.#wakePipe?.close();
     (this.#options.memory ?? mappedMemory).destroy(this.shared);
   }
-}
-
-function nodeFrom(word: number): number | undefined {
-  return word === 0 ? undefined : word - 1;
 }
 
 // A thread inherits the flags of the process, but --input-type is about the main module alone and

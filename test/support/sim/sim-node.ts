@@ -228,7 +228,7 @@ export class SimNode {
 
   #createCore(): EngineCore {
     const { network, log } = this.#options;
-    const { shape } = laneChoice(this.#config);
+    const { shape } = laneChoice(this.#config, false);
     const core = new EngineCore({
       config: this.#config,
       log,

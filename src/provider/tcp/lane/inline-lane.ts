@@ -1,13 +1,15 @@
 // A lane without a thread: whoever polls moves it. It asks the sockets directly, because a poll
-// that finds nothing must cost as little as one call.
+// that finds nothing must cost as little as one call; unless it rests.
 
 import { type Clock, systemClock } from '../../../base/clock.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { TcpPort } from '../port/tcp-port.js';
 import { ShmPort } from '../shm/shm-port.js';
+import type { Channel } from './channel.js';
 import type { LaneHooks, PortOrder } from './lane-commands.js';
 import { destroyLaneCore, type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
+import type { Resting } from './resting.js';
 
 /** Makes a port of the descriptor that came with a channel. */
 export type PortOpener = (...parameters: ConstructorParameters<typeof TcpPort>) => StreamPort;
@@ -22,6 +24,8 @@ export interface InlineLaneOptions {
   readonly clock?: Clock;
   /** How many steps go by between two looks at the time, where nothing else needs it. */
   readonly healthSteps?: number;
+  /** Tells of channels while it rests; without, it never rests. */
+  readonly resting?: Resting | undefined;
 }
 
 export class InlineLane implements LaneHooks {
@@ -29,6 +33,7 @@ export class InlineLane implements LaneHooks {
   readonly #open: PortOpener;
   readonly #clock: Clock;
   readonly #healthSteps: number;
+  readonly #resting: Resting | undefined;
   #steps = 0;
 
   constructor(core: LaneCore, options: InlineLaneOptions = {}) {
@@ -36,6 +41,7 @@ export class InlineLane implements LaneHooks {
     this.#open = options.openPort ?? openTcpPort;
     this.#clock = options.clock ?? systemClock;
     this.#healthSteps = options.healthSteps ?? HEALTH_STEPS;
+    this.#resting = options.resting;
   }
 
   openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
@@ -44,12 +50,12 @@ export class InlineLane implements LaneHooks {
     return this.#open(fd, this.core.sendBy, counters, windowBytes);
   }
 
-  onChannelAdded(): void {
-    // Nothing watches readiness here.
+  onChannelAdded(channel: Channel): void {
+    this.#resting?.add(channel);
   }
 
-  onChannelRemoved(): void {
-    // Nothing watches readiness here.
+  onChannelRemoved(channel: Channel): void {
+    this.#resting?.remove(channel);
   }
 
   step(): number {
@@ -63,14 +69,14 @@ export class InlineLane implements LaneHooks {
 
   #step(mayReceive: boolean): number {
     const { channels, staging } = this.core;
-    for (const channel of channels) {
-      channel.ready.tryAll(mayReceive);
-    }
+    const isResting = this.#resting?.isResting === true;
+    if (!isResting) for (const channel of channels) channel.ready.tryAll(mayReceive);
     this.core.hasNews = false;
     this.core.hasFinished = false;
     // Only striped channels and staged transfers ask for the time, and health now and then.
     if (mayReceive) this.#steps = this.#steps > 0 ? this.#steps - 1 : this.#healthSteps - 1;
-    const isTimed = channels.length > 1 || staging.stagers.length > 0 || this.#steps === 0;
+    const isBusy = channels.length > 1 || staging.stagers.length > 0;
+    const isTimed = isBusy || this.#resting !== undefined || this.#steps === 0;
     const nowUs = isTimed ? this.#clock.nowUs() : 0;
     return stepLane(this.core, this, nowUs, mayReceive);
   }

@@ -21,6 +21,7 @@ import { TcpPort } from '../port/tcp-port.js';
 import { ShmPort } from '../shm/shm-port.js';
 import { isAmidBulk, readUntold, setWakes } from './bulk-wait.hot.js';
 import type { Channel } from './channel.js';
+import { ChannelWatch } from './channel-watch.js';
 import type { LaneHooks, PortOrder } from './lane-commands.js';
 import { type LaneCore, zeroCopyCounters } from './lane-core.js';
 import { stepLane } from './lane-step.hot.js';
@@ -39,7 +40,6 @@ import {
   LANE_TURNS,
 } from './layout.js';
 import { EVENT_CONTROL_READY } from './messages.js';
-import { PolledChannels } from './polled-channels.js';
 import { isAnswerExpected, nextSpinUs } from './spin.js';
 
 /** Not longer: what stands still is looked at meanwhile. */
@@ -72,8 +72,7 @@ export class LaneLoop implements LaneHooks {
   /** While nothing is expected, and while an answer is. */
   readonly #spinUs: [number, number];
   readonly #wakeMain: () => void;
-  readonly #byTag: (Channel | undefined)[] = [];
-  readonly #polled = new PolledChannels();
+  readonly #watch: ChannelWatch;
   readonly #rest: SpinRest;
   readonly #pauses: CollectorPauses;
   #lookedUs = FLOAT_ZERO;
@@ -88,6 +87,7 @@ export class LaneLoop implements LaneHooks {
     this.#wakeMain = options.wakeMain;
     this.#readiness = new Readiness(options.doorbellFd);
     if (options.controlFd >= 0) this.#readiness.nest(options.controlFd);
+    this.#watch = new ChannelWatch(this.#readiness);
   }
 
   openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
@@ -97,28 +97,19 @@ export class LaneLoop implements LaneHooks {
   }
 
   onChannelAdded(channel: Channel): void {
-    let tag = this.#byTag.indexOf(undefined);
-    if (tag < 0) tag = this.#byTag.length;
-    this.#byTag[tag] = channel;
-    this.#readiness.add(channel.port.fd, tag);
-    this.#polled.add(channel);
+    this.#watch.add(channel);
   }
 
   onChannelRemoved(channel: Channel): void {
-    const tag = this.#byTag.indexOf(channel);
-    if (tag >= 0) this.#byTag[tag] = undefined;
-    this.#polled.remove(channel);
+    this.#watch.remove(channel);
   }
 
   onReadable(tag: number, isLast: boolean): void {
-    const channel = this.#byTag[tag];
-    if (channel === undefined) return;
-    this.#polled.onReadable(channel);
-    if (isLast) channel.ready.onEnding();
+    this.#watch.onReadable(tag, isLast);
   }
 
   onWritable(tag: number): void {
-    this.#byTag[tag]?.ready.onWritable();
+    this.#watch.onWritable(tag);
   }
 
   onNested(): void {
@@ -138,7 +129,7 @@ export class LaneLoop implements LaneHooks {
     while (Atomics.load(core.int32, stopWord) === 0) {
       core.float64[turns] = floatAt(core.float64, turns) + 1;
       const nowUs = systemClock.nowUs();
-      this.#polled.look();
+      this.#watch.polled.look();
       const moved = stepLane(core, this, nowUs, true);
       this.#tellNews();
       if (moved > 0) {
@@ -180,7 +171,7 @@ export class LaneLoop implements LaneHooks {
     const sleeps = core.controlAt / 4 + LANE_SLEEPS;
     Atomics.store(core.int32, sleeps, 1);
     // A command that came before the word was set would not ring the doorbell.
-    if (peekRecord(core.commands) < 0 && this.#polled.prepareSleep()) {
+    if (peekRecord(core.commands) < 0 && this.#watch.polled.prepareSleep()) {
       const counter = core.controlAt / 8 + LANE_SLEEP_COUNT;
       core.float64[counter] = floatAt(core.float64, counter) + 1;
       this.#noteCpu();
@@ -188,7 +179,7 @@ export class LaneLoop implements LaneHooks {
       this.#readiness.wait(timeoutMs, this);
       this.#lookedUs = systemClock.nowUs();
       readUntold(core);
-      this.#polled.endSleep();
+      this.#watch.polled.endSleep();
     }
     Atomics.store(core.int32, sleeps, 0);
     this.#tellNews();

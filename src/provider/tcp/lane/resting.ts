@@ -1,0 +1,65 @@
+// How a thread that drives a lane among other things gets away from asking the sockets: it rests,
+// and from then on a set tells of whatever comes.
+
+import { assert } from '../../../base/assert.js';
+import { Readiness, type Ready } from '../../../os/readiness.js';
+import type { Channel } from './channel.js';
+import { ChannelWatch } from './channel-watch.js';
+
+const NO_DOORBELL = -1;
+
+export class Resting implements Ready {
+  readonly #readiness = new Readiness(NO_DOORBELL);
+  readonly #watch = new ChannelWatch(this.#readiness);
+  #isResting = false;
+
+  /** Readable when there is something, while it rests. */
+  get fd(): number {
+    return this.#readiness.fd;
+  }
+
+  get isResting(): boolean {
+    return this.#isResting;
+  }
+
+  add(channel: Channel): void {
+    this.#watch.add(channel);
+  }
+
+  remove(channel: Channel): void {
+    this.#watch.remove(channel);
+  }
+
+  onReadable(tag: number, isLast: boolean): void {
+    this.#watch.onReadable(tag, isLast);
+  }
+
+  onWritable(tag: number): void {
+    this.#watch.onWritable(tag);
+  }
+
+  onNested(): void {
+    assert(false, 'no set is nested in this one');
+  }
+
+  /**
+   * False where a channel in memory has something. Else what the set had to tell until now has been
+   * told to the channels, which need one more turn: it may be old, or have come just now.
+   */
+  begin(): boolean {
+    if (!this.#watch.polled.prepareSleep()) return false;
+    this.#readiness.wait(0, this);
+    this.#isResting = true;
+    return true;
+  }
+
+  wake(): void {
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    this.#watch.polled.endSleep();
+  }
+
+  close(): void {
+    this.#readiness.close();
+  }
+}
