@@ -6,6 +6,7 @@
 
 import { availableParallelism, loadavg } from 'node:os';
 import { assert, at } from '../src/base/assert.js';
+import { environmentName, SETTING_NAMES } from '../src/base/settings.js';
 import { formatBytes } from '../src/base/units.js';
 import { medianOf } from '../src/bench/statistics.js';
 import {
@@ -20,16 +21,17 @@ import { ownBench } from './perf/own-bench.js';
 import { processRateGBps } from './perf/process-rate.js';
 import { readCount, readWords, refuse } from './words.js';
 
-const USAGE = `npm run bench:service [-- --rounds N] [--only polled]
+const USAGE = `npm run bench:service [-- --rounds N] [--only polled] [--set NAME=VALUE]…
   64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback; how fast
   the kernel copies a program's memory; posts of 4 KiB to 64 MiB of ordinary memory where both
-  programs poll, as those of NIXL do (--only polled: these alone)`;
+  programs poll, as those of NIXL do (--only polled: these alone). --set: a setting of the services,
+  such as service.ownLane=off`;
 const LARGE = 64 * 1024 * 1024;
 const LARGE_POSTS = 12;
 const SMALL = 4096;
 const SMALL_POSTS = 2000;
 const POLLED_BYTES = [SMALL, 64 * 1024, 1024 * 1024, 8 * 1024 * 1024, LARGE];
-const POLLED_POSTS = 500;
+const POLLED_POSTS = 4000;
 /** Of large ones fewer, but never so few that a pause decides. */
 const POLLED_TOTAL_BYTES = 1024 * 1024 * 1024;
 const POLLED_POSTS_MIN = 16;
@@ -145,17 +147,29 @@ async function serviceRows(where: string, from: End, to: End): Promise<Row[]> {
   return rows;
 }
 
+function settingVariables(words: readonly string[]): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const word of words) {
+    const [name = '', value] = word.split('=', 2);
+    const setting = SETTING_NAMES.find((one) => one === name);
+    if (setting === undefined || value === undefined) refuse(`--set ${word}: SETTING=VALUE`);
+    variables[environmentName(setting)] = value;
+  }
+  return variables;
+}
+
 function rounded(figure: number): string {
   return Number(figure.toPrecision(3)).toString();
 }
 
 async function measure(rows: readonly Row[], rounds: number): Promise<void> {
   const taken = new Map(rows.map(({ name }) => [name, [] as number[]]));
-  for (let round = 0; round < rounds; round++) {
+  // The first round warms up: hot code of all processes is compiled then.
+  for (let round = 0; round <= rounds; round++) {
     for (const row of rows) {
       const figure = await row.take();
       assert(Number.isFinite(figure), `${row.name} has a figure`);
-      taken.get(row.name)?.push(figure);
+      if (round > 0) taken.get(row.name)?.push(figure);
     }
   }
   for (const { name, base, unit } of rows) {
@@ -171,7 +185,11 @@ async function measure(rows: readonly Row[], rounds: number): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const options = { rounds: { type: 'string', default: '5' }, only: { type: 'string' } } as const;
+  const options = {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
+    set: { type: 'string', multiple: true },
+  } as const;
   const { values } = readWords(USAGE, { options });
   const rounds = readCount('--rounds', values.rounds);
   if (values.only !== undefined && values.only !== 'polled') {
@@ -190,7 +208,13 @@ async function main(): Promise<void> {
   const world = new ServiceWorld();
   try {
     const local = lab === undefined ? { NIXL_TCPX_SESSION_LOCAL: 'tcp' } : undefined;
-    const env = { NIXL_TCPX_TRUST_SECRET: 'a secret for two services', ...local };
+    const set = settingVariables(values.set ?? []);
+    const env = {
+      NIXL_TCPX_TRUST_SECRET: 'a secret for two services',
+      NIXL_TCPX_SERVICE_OWN_LANE: 'auto',
+      ...local,
+      ...set,
+    };
     const start = (end: 'left' | 'right'): Promise<RunningService> =>
       world.service({ env, inside: (words) => lab?.inside(end, words) ?? words });
     const [left, right] = await Promise.all([start('left'), start('right')]);
