@@ -57,6 +57,19 @@ export function atMostAlone(
   };
 }
 
+/** So many in a second, median, at least. */
+export function atLeastAlone(what: string, rates: readonly number[], bar: number): PerfRow {
+  const text = (rate: number): string => Math.round(rate).toLocaleString('en-US');
+  const median = medianOf(rates);
+  return {
+    what,
+    bar: `≥ ${text(bar)}`,
+    measured: text(median),
+    detail: `${text(Math.min(...rates))} … ${text(Math.max(...rates))}`,
+    isMet: median >= bar,
+  };
+}
+
 /** Median ours ÷ median theirs, at least `bar`. */
 export function atLeast(
   what: string,

@@ -10,6 +10,8 @@ export interface UcxOptions {
   readonly port: number;
   readonly sizeBytes: number;
   readonly iterations: number;
+  /** Sent and not completed, at most; without a limit where absent. */
+  readonly outstanding?: number;
   /** Iterations before; UCX's own choice where absent. */
   readonly warmup?: number;
   readonly stop?: AbortSignal;
@@ -27,6 +29,7 @@ export async function runUcx(options: UcxOptions): Promise<PeerFigure> {
     await sleepMs(START_MS);
     const size = ['-s', String(options.sizeBytes), '-n', String(options.iterations)];
     if (options.warmup !== undefined) size.push('-w', String(options.warmup));
+    if (options.outstanding !== undefined) size.push('-O', String(options.outstanding));
     const words = [...common, '-t', options.test, ...size, '-f', '127.0.0.1'];
     return parseUcx(await start(words).finished, options);
   } finally {

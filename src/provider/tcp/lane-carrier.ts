@@ -208,7 +208,9 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   submit(posted: Posted<LaneSession>): void {
     const { lanes } = at(this.#chosen, posted.slot);
     this.#posted[posted.slot] = posted;
-    const isLearnt = lanes.length > 1 || this.#ways[posted.slot] !== undefined;
+    // One chunk is for one lane: what it takes tells nothing about more of them.
+    const isSpread = lanes.length > 1 && posted.chunks > 1;
+    const isLearnt = isSpread || this.#ways[posted.slot] !== undefined;
     const isTimed = isLearnt && this.#isTimed[posted.slot] === true;
     this.#startedUs[posted.slot] = isTimed ? this.#options.clock.nowUs() : UNTIMED;
     for (let told = at(this.#holders, posted.slot); told > 0; told--) {
