@@ -150,10 +150,10 @@ async function serviceRows(where: string, from: End, to: End): Promise<Row[]> {
 function settingVariables(words: readonly string[]): Record<string, string> {
   const variables: Record<string, string> = {};
   for (const word of words) {
-    const [name = '', value] = word.split('=', 2);
-    const setting = SETTING_NAMES.find((one) => one === name);
-    if (setting === undefined || value === undefined) refuse(`--set ${word}: SETTING=VALUE`);
-    variables[environmentName(setting)] = value;
+    const end = word.indexOf('=');
+    const setting = SETTING_NAMES.find((name) => name === word.slice(0, end));
+    if (setting === undefined) refuse(`--set ${word}: SETTING=VALUE`);
+    variables[environmentName(setting)] = word.slice(end + 1);
   }
   return variables;
 }

@@ -13,7 +13,7 @@ import {
 } from './verdict.js';
 
 const MESSAGES = { name: 'messages/s', scale: 1 };
-const SECONDS = 1;
+const SECONDS = 2;
 const PORT = 25_202;
 /** About a second of them. */
 const UCX_MESSAGES = 200_000;
@@ -30,15 +30,18 @@ export const smallRates: PerfGroup = {
     const ucx: number[] = [];
     const hasUcx = isInstalled('ucx_perftest', processEnvironment());
     const bench = await RatesBench.open(SECONDS);
-    // The first round warms up: hot code of both ends is compiled then.
-    for (let round = 0; round <= rounds; round++) {
-      for (const [rate, figures] of taken) {
-        const figure = await rate.run(bench);
-        if (round > 0) figures.push(figure);
-        if (round > 0 && hasUcx && rate.name === 'polled') ucx.push(await ucxMessages());
+    try {
+      // The first round warms up: hot code of both ends is compiled then.
+      for (let round = 0; round <= rounds; round++) {
+        for (const [rate, figures] of taken) {
+          const figure = await rate.run(bench);
+          if (round > 0) figures.push(figure);
+          if (round > 0 && hasUcx && rate.name === 'polled') ucx.push(await ucxMessages());
+        }
       }
+    } finally {
+      await bench.close();
     }
-    await bench.close();
     return Array.from(taken, ([{ name, what, unit }, figures]): PerfRow[] => {
       const bar = BARS[name];
       if (bar !== undefined) return [atLeastAlone(`${what}, ${unit}`, figures, bar)];

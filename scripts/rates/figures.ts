@@ -6,6 +6,7 @@ import type { BlockSpec } from '../../src/engine/block-spec.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { Session } from '../../src/engine/session.js';
 import type { Transfer } from '../../src/engine/transfer.js';
+import type { Region } from '../../src/memory/region.js';
 import { RatesTarget, TARGET_BYTES } from './target.js';
 
 export const SMALL_BYTES = 4096;
@@ -21,6 +22,8 @@ interface Bench {
   readonly session: Session;
   readonly target: RatesTarget;
   readonly seconds: number;
+  /** Sent from. */
+  readonly local: Region;
 }
 
 export interface Rate {
@@ -81,8 +84,7 @@ async function postAgain(bench: Bench, keep: typeof keepInFlight): Promise<numbe
   return perSecond;
 }
 
-function smallBlocks({ engine, target }: Bench, count: number): BlockSpec[] {
-  const local = engine.register(new Uint8Array(TARGET_BYTES));
+function smallBlocks({ local, target }: Bench, count: number): BlockSpec[] {
   const remote = target.start.region;
   const places = TARGET_BYTES / SMALL_BYTES;
   return Array.from({ length: count }, (_, index) => {
@@ -170,12 +172,14 @@ export class RatesBench implements Bench {
   readonly session: Session;
   readonly target: RatesTarget;
   readonly seconds: number;
+  readonly local: Region;
 
   private constructor(engine: Engine, session: Session, target: RatesTarget, seconds: number) {
     this.engine = engine;
     this.session = session;
     this.target = target;
     this.seconds = seconds;
+    this.local = engine.register(new Uint8Array(TARGET_BYTES));
   }
 
   static async open(seconds: number): Promise<RatesBench> {

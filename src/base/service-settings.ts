@@ -61,6 +61,7 @@ export const SERVICE_SETTINGS = {
   'service.ownLane': {
     kind: 'choice',
     fallback: 'auto',
+    canBeAuto: true,
     choices: ['auto', 'on', 'off'],
     summary:
       'Whether the thread that reads the rings of the clients moves transfers of less than ' +

@@ -7,6 +7,8 @@ import type { LaneSet } from '../provider/tcp/lane-set.js';
 import type { MainLook } from './main-look.js';
 
 export interface EngineTurns {
+  /** Without, nobody needs to hold it: lanes have threads. */
+  readonly hasOwnLane: boolean;
   /** Changes when something comes for an own lane that nobody holds. */
   readonly toldCount: number;
   /** As `poll`; how much was done. */
@@ -19,6 +21,7 @@ export interface EngineTurns {
 
 export function engineTurns({ own }: LaneSet, turn: () => number): EngineTurns {
   return {
+    hasOwnLane: own !== undefined,
     get toldCount() {
       return own?.toldCount ?? 0;
     },

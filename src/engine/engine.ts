@@ -372,6 +372,7 @@ export class Engine {
 
   async #close(): Promise<void> {
     this.#core.hold.setWanted(true);
+    this.#core.lanes.own?.letGo();
     this.#door.close();
     const closed = Promise.all(this.#core.sessions.list().map((session) => session.close()));
     await this.drive(withinMs(closed, CLOSE_WAIT_MS));

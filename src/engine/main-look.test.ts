@@ -54,3 +54,10 @@ test('main look: one that cannot sleep yet looks again a turn later', async () =
   await turn();
   assert.deepEqual(steps, ['found 0', 'asleep', 'found 0', 'asleep', 'found 0']);
 });
+
+test('main look: what comes just as it falls asleep is looked after', async () => {
+  const { look, steps } = lookAt([0, 1]);
+  look.wake();
+  await turn();
+  assert.deepEqual(steps, ['found 0', 'asleep', 'found 1', 'found 0', 'asleep', 'found 0']);
+});

@@ -22,8 +22,7 @@ export class MainLook {
 
   wake(): void {
     // Asleep, then looked once more: nothing falls between.
-    if (this.#host.look() > 0 || !this.#host.sleep()) this.soon();
-    else this.#host.look();
+    if (this.#host.look() > 0 || !this.#host.sleep() || this.#host.look() > 0) this.soon();
   }
 
   /** Looks again in the next turn of the event loop. */

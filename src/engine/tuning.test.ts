@@ -72,7 +72,10 @@ test('tuning: an engine of a service has few lanes, and looks longer where cores
   assert.deepEqual(ownOf({}, 2), [false, 1]);
   assert.deepEqual(ownOf({ 'service.ownLane': 'on' }, 2), [true, 2]);
   assert.deepEqual(ownOf({ 'service.ownLane': 'off' }, 16), [false, 4]);
-  assert.deepEqual(ownOf({ 'flow.channels': 3 }, 16), [true, 3], 'a number is obeyed');
+  assert.deepEqual(ownOf({ 'service.ownLane': 'auto' }, 16), [true, 5]);
+  assert.deepEqual(ownOf({ 'flow.channels': 3 }, 16), [false, 3], 'none is to spare');
+  assert.deepEqual(ownOf({ 'flow.channels': 3, 'lane.count': 2 }, 16), [true, 3]);
+  assert.deepEqual(ownOf({ 'lane.count': 16 }, 64), [false, 16], 'there are no more');
   assert.deepEqual(ownOf({ 'service.ownLane': 'on' }, 16, 4), [false, 4], 'NICs have them all');
   assert.deepEqual(ownOf({ 'lane.progress': 'caller' }, 16), [false, 1]);
   const spinOf = (options: Options, cpus: number) =>

@@ -2,7 +2,7 @@
 // same values, and each value says why.
 
 import { type Config, isByHand, withAuto } from '../base/config.js';
-import type { SettingName } from '../base/settings.js';
+import type { SettingName, SettingValues } from '../base/settings.js';
 
 export interface TuningFacts {
   /** CPUs that this process may run on. */
@@ -71,15 +71,14 @@ const CPUS_TO_SPARE = 8;
 const SERVED_SPIN_US = 1000;
 
 /** The same for the engine of a service's client. */
-export function tuneServed(config: Config, facts: TuningFacts): Config {
-  const { cpus, nics } = facts;
+export function tuneServed(config: Config, { cpus, nics }: TuningFacts): Config {
   if (config.values['lane.progress'] === 'caller') return config;
   const byCpus = Math.max(1, Math.min(SERVED_LANES_MAX, Math.floor(cpus / CPUS_PER_SERVED_LANE)));
   const lanes = nics > 0 ? Math.min(nics, byCpus) : byCpus;
   const reason = `one of a service’s engines, ${cpus} CPUs`;
   let tuned = withAuto(config, 'lane.count', lanes, reason);
   tuned = withAuto(tuned, 'service.ownLane', cpus < CPUS_TO_SPARE ? 'off' : 'on', `${cpus} CPUs`);
-  if (hasOwnLane(tuned, facts)) {
+  if (isOwnLaneWanted(tuned.values) && nics === 0) {
     const channels = Math.min(CHANNELS_MAX, tuned.values['lane.count'] + 1);
     const spare = 'one for each lane, and one for small transfers';
     tuned = withAuto(tuned, 'flow.channels', channels, spare);
@@ -88,9 +87,14 @@ export function tuneServed(config: Config, facts: TuningFacts): Config {
   return withAuto(tuned, 'lane.spinUs', SERVED_SPIN_US, `at most; ${cpus} CPUs have one to spare`);
 }
 
-/** NICs that are named have channels of their own, and lanes; none is to spare. */
+/** Whether a channel is to spare for it. NICs that are named have lanes and channels of theirs. */
 export function hasOwnLane({ values }: Config, { nics }: Pick<TuningFacts, 'nics'>): boolean {
-  return values['service.ownLane'] === 'on' && values['lane.progress'] === 'lanes' && nics === 0;
+  const isSpare = values['flow.channels'] === values['lane.count'] + 1;
+  return isSpare && isOwnLaneWanted(values) && nics === 0;
+}
+
+function isOwnLaneWanted(values: SettingValues): boolean {
+  return values['service.ownLane'] === 'on' && values['lane.progress'] === 'lanes';
 }
 
 function chooseServiceSpin(config: Config, { cpus }: TuningFacts): ChosenCount {

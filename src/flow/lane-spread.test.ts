@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { at } from '../base/assert.js';
-import { chooseLane, type LaneMemory, LaneSpread, LaneSpreads } from './lane-spread.js';
+import { chooseLane, type LaneMemory, LaneSpread, LaneSpreads, loadOf } from './lane-spread.js';
 
 const MIB = 1024 * 1024;
 
@@ -186,12 +186,15 @@ test('lane choice: the least loaded of those not taken; small ones share one', (
   assert.equal(small([0, 0, 63, 0]), 2);
   assert.equal(small([0, 0, 64, 0]), 0);
   assert.equal(small([90, 0, 80, 90]), 2, 'all are busy');
-  assert.equal(small([0, 0, 63, 0], 0), 2, 'a message');
-  assert.equal(small([0, 0, 64, 0], 0), 0);
-  const kib16 = 16 * 1024;
-  assert.equal(small([0, 0, 15, 0], kib16), 2);
-  assert.equal(small([0, 0, 16, 0], kib16), 0, '256 KiB of them');
-  const kib128 = 128 * 1024;
-  assert.equal(small([0, 0, 3, 0], kib128), 2);
-  assert.equal(small([0, 0, 4, 0], kib128), 0, 'four at least');
+  assert.equal(small([0, 0, loadOf(MIB), 0]), 0, 'not behind a large one');
+});
+
+test('lane choice: a lane takes 256 KiB of small transfers, and four at least', () => {
+  const fitting = (bytes: number): number => {
+    for (let count = 0, load = 0; ; count++, load += loadOf(bytes)) {
+      if (chooseLane([load, 0], [0, 1], 0, bytes) === 1) return count;
+    }
+  };
+  const bytes = [0, 16, 4096, 16 * 1024, 64 * 1024, 128 * 1024, MIB / 4, MIB];
+  assert.deepEqual(bytes.map(fitting), [64, 64, 64, 16, 4, 4, 1, 1]);
 });

@@ -194,12 +194,19 @@ function middle(samples: readonly number[]): number {
  * four at least. To wake others for more costs three times the CPU and gains a tenth at most.
  */
 const SMALL_BYTES = 256 * 1024;
-const SMALL_PER_LANE_MIN = 4;
-const SMALL_PER_LANE_MAX = 64;
+const LOAD_BYTES = 4096;
+const FULL_LOAD = SMALL_BYTES / LOAD_BYTES;
+const SMALL_LOAD_MAX = FULL_LOAD / 4;
+
+/** What a transfer adds to the load of a lane: a large one leaves no room for small ones. */
+export function loadOf(bytes: number): number {
+  if (bytes >= SMALL_BYTES) return FULL_LOAD;
+  return Math.max(1, Math.min(SMALL_LOAD_MAX, Math.ceil(bytes / LOAD_BYTES)));
+}
 
 /**
- * Of the lanes that are not taken, as bits: the first with the fewest transfers, by number of lane.
- * For small transfers the first that has few, so that one after another finds the same lane awake.
+ * Of the lanes that are not taken, as bits: the first with the least load, by number of lane. For
+ * small transfers the first that has room, so that one after another finds the same lane awake.
  */
 export function chooseLane(
   loads: readonly number[],
@@ -207,7 +214,7 @@ export function chooseLane(
   taken: number,
   bytes: number,
 ): number {
-  const enough = bytes < SMALL_BYTES ? smallPerLane(bytes) : 1;
+  const enough = bytes < SMALL_BYTES ? FULL_LOAD : 1;
   let best = -1;
   for (const lane of lanes) {
     if ((taken & (1 << lane)) !== 0) continue;
@@ -216,9 +223,4 @@ export function chooseLane(
   }
   assert(best >= 0, 'no more lanes are told than there are');
   return best;
-}
-
-function smallPerLane(bytes: number): number {
-  const fitting = Math.floor(SMALL_BYTES / bytes);
-  return Math.max(SMALL_PER_LANE_MIN, Math.min(SMALL_PER_LANE_MAX, fitting));
 }

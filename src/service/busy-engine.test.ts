@@ -5,10 +5,11 @@ import { BusyEngine } from './busy-engine.js';
 const LOOK_US = 100;
 
 /** `moved`: what each turn does; `canRest`: whether it may be let go of. */
-function engineWith(moved: number[] = [], canRest: boolean[] = []) {
+function engineWith(moved: number[] = [], canRest: boolean[] = [], hasOwnLane = true) {
   const steps: string[] = [];
   const time = { us: 0 };
   const engine = {
+    hasOwnLane,
     toldCount: 0,
     turn: () => {
       steps.push('turn');
@@ -64,4 +65,12 @@ test('busy engine: one that cannot rest yet is held on', () => {
   assert.equal(busy.sleep(), true);
   assert.equal(busy.sleep(), true);
   assert.deepEqual(steps, ['hold', 'turn', 'let go', 'hold', 'let go']);
+});
+
+test('busy engine: one without a lane of this thread gets turns while it has transfers', () => {
+  const { busy, steps } = engineWith([0, 1], [], false);
+  assert.equal(busy.turn(true, false), false);
+  assert.equal(busy.turn(true, true), false);
+  assert.equal(busy.turn(false, true), true);
+  assert.deepEqual(steps, ['turn', 'turn'], 'nobody holds it');
 });

@@ -7,7 +7,10 @@ import { FLOAT_ZERO } from '../base/float-zero.js';
 import type { ClientEngine } from './client-engine.js';
 
 /** What of the engine this is about. */
-export type TurnedEngine = Pick<ClientEngine, 'toldCount' | 'turn' | 'hold' | 'letGo'>;
+export type TurnedEngine = Pick<
+  ClientEngine,
+  'hasOwnLane' | 'toldCount' | 'turn' | 'hold' | 'letGo'
+>;
 
 export class BusyEngine {
   readonly #engine: TurnedEngine;
@@ -25,9 +28,10 @@ export class BusyEngine {
     this.#clock = clock;
   }
 
-  /** A turn, if one is due; whether there was something. `hasWork`: commands, or transfers. */
+  /** A turn, if one is due; whether there was something. */
   turn(hasCommands: boolean, hasTransfers: boolean): boolean {
-    const { toldCount } = this.#engine;
+    const { hasOwnLane, toldCount } = this.#engine;
+    if (!hasOwnLane) return hasTransfers && this.#engine.turn() > 0;
     const isTold = toldCount !== this.#toldCount;
     this.#toldCount = toldCount;
     if (!this.#isHeld && !hasCommands && !isTold) {

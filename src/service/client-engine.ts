@@ -135,6 +135,11 @@ export class ClientEngine {
     return count;
   }
 
+  /** Whether the thread that gives turns moves small transfers in them. */
+  get hasOwnLane(): boolean {
+    return this.#turns.hasOwnLane;
+  }
+
   /** Changes when something comes for it between turns. */
   get toldCount(): number {
     return this.#turns.toldCount;

@@ -10,6 +10,7 @@ const WARM_POSTS = 20_000;
 const IN_FLIGHT = 64;
 /** Twenty bytes of a post that stayed would be as much. What the heap does now and then is more. */
 const GROWN_KIB_MAX = 2048;
+/** Requests grow old in 64 posts, and the collector of old objects comes after some 400,000. */
 const ROUNDS_MAX = 10;
 const world = new ServiceWorld();
 after(() => world.close());

@@ -27,6 +27,14 @@ test('chosen lanes: a GPU copies for the threads', () => {
   assert.deepEqual(lanesOf([0, 1, 2])(4 * KIB, 'staged').lanes, [0, 1]);
 });
 
+test('chosen lanes: what was begun on one side stays there while that lives', () => {
+  const sides = new LaneSides({ own: {} as OwnLane, threadCount: 2 });
+  const sideOf = (living: readonly number[], isOwn: boolean) =>
+    sides.sideOf({ recovery: { book: { livingLanes: living } } } as unknown as LaneSession, isOwn);
+  assert.deepEqual([sideOf([0, 1, 2], true), sideOf([0, 1, 2], false)], [[2], [0, 1]]);
+  assert.deepEqual([sideOf([0], true), sideOf([2], false)], [[0], [2]]);
+});
+
 test('chosen lanes: where one side is lost the other takes everything', () => {
   for (const bytes of [1, 1024 * KIB]) {
     assert.deepEqual(lanesOf([0, 1])(bytes, 'plain'), { lanes: [0, 1], isOwn: false });

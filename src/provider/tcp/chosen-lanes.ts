@@ -43,6 +43,12 @@ export class LaneSides {
     return bytes < OWN_BYTES && memory !== 'staged' ? small : large;
   }
 
+  /** Lanes that may take, now, what was begun on this side. */
+  sideOf({ recovery }: LaneSession, isOwn: boolean): readonly number[] {
+    const { small, large } = this.#of(recovery.book.livingLanes);
+    return (isOwn ? small : large).lanes;
+  }
+
   #of(living: readonly number[]): Sides {
     const known = this.#known.get(living);
     if (known !== undefined) return known;

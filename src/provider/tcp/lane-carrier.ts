@@ -11,6 +11,7 @@ import {
   type LaneMemory,
   type LaneSpread,
   LaneSpreads,
+  loadOf,
 } from '../../flow/lane-spread.js';
 import { SendWay, type SendWayName, WAY_BYTES_MIN } from '../../flow/send-way.js';
 import { HOST_DEVICE } from '../../gpu/staging-device.js';
@@ -127,14 +128,16 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #sendsInline: boolean;
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
-  /** By lane: transfers that it was told of and that are not over. */
+  /** By lane: of the transfers that it was told of and that are not over; see loadOf. */
   readonly #loads: number[];
   readonly #sides: LaneSides;
 
   constructor(options: LaneCarrierOptions) {
     this.#options = options;
     this.#loads = new Array<number>(options.lanes.count).fill(0);
-    this.moves = new TransferMoves(options.lanes, options.table, this.#posted);
+    this.moves = new TransferMoves(options.lanes, options.table, this.#posted, (posted) =>
+      this.#sides.sideOf(posted.session, at(this.#chosen, posted.slot).isOwn),
+    );
     this.#sides = new LaneSides(options.lanes);
     this.#sendsInline = options.isCallerDriven || options.lanes.own !== undefined;
   }
@@ -282,7 +285,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   #tell(posted: Posted<LaneSession>, lane: number): void {
     posted.laneBits |= 1 << lane;
     this.#told[posted.slot] = posted.laneBits;
-    this.#loads[lane] = at(this.#loads, lane) + 1;
+    this.#loads[lane] = at(this.#loads, lane) + loadOf(posted.bytes);
     this.#options.lanes.submit(lane, posted.slot);
   }
 
@@ -347,12 +350,13 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     return this.#options.table.operation(slot) === OPERATION_READ ? 'read' : 'write';
   }
 
-  close({ slot }: Posted<LaneSession>): void {
+  close({ slot, bytes }: Posted<LaneSession>): void {
+    const load = loadOf(bytes);
     const told = at(this.#told, slot);
     for (let lane = 0; told >>> lane !== 0; lane++) {
       if ((told & (1 << lane)) === 0) continue;
-      assert(at(this.#loads, lane) > 0, 'a lane is let go of no more often than it was told');
-      this.#loads[lane] = at(this.#loads, lane) - 1;
+      assert(at(this.#loads, lane) >= load, 'a lane is let go of what it was told');
+      this.#loads[lane] = at(this.#loads, lane) - load;
     }
     this.#told[slot] = 0;
     const notice = this.#notices[slot];

@@ -293,10 +293,11 @@ export class LaneSet {
    */
   progress(): number {
     if (this.inline.length === 0) {
-      // Who gives a lane of its own turns has other work as well, and yields by itself.
-      if (this.own !== undefined) return this.look();
-      if (++this.#looks > LOOKS_BEFORE_YIELD) yieldCpu();
-      return 0;
+      const moved = this.look();
+      // Who holds the lane has other work as well, and yields by itself.
+      const isAlone = moved === 0 && this.own?.isHeld !== true;
+      if (isAlone && ++this.#looks > LOOKS_BEFORE_YIELD) yieldCpu();
+      return moved;
     }
     let moved = 0;
     for (let index = 0; index < this.inline.length; index++) moved += this.stepInline(index);
@@ -366,6 +367,8 @@ export class LaneSet {
   /** Ends the threads, tells so, and frees the memory; nothing may touch it afterwards. */
   async close(onStopped: () => void = () => undefined): Promise<void> {
     this.#isClosing = true;
+    // Channels that were handed to it last are taken, and so closed.
+    this.look();
     await Promise.all(
       this.#lanes.map(async (lane) => {
         if (lane.worker !== undefined) {

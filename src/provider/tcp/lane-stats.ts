@@ -25,7 +25,7 @@ export interface LaneStats {
   readonly drainedBytes: number;
   /**
    * Of the collector of memory, in its thread; those at the end of a burst may lack until the next.
-   * undefined where callers drive.
+   * undefined where a lane has no thread.
    */
   readonly pauses: Pauses | undefined;
   /** CPUs to which it was pinned; empty when it was not. */

@@ -12,16 +12,20 @@ export class TransferMoves {
   readonly #lanes: LaneSet;
   readonly #table: TransferTable;
   readonly #posted: readonly (Posted<LaneSession> | undefined)[];
+  readonly #lanesOf: (posted: Posted<LaneSession>) => readonly number[];
   #nextLane = 0;
 
+  /** `lanesOf`: those of its session that may take it now. */
   constructor(
     lanes: LaneSet,
     table: TransferTable,
     posted: readonly (Posted<LaneSession> | undefined)[],
+    lanesOf: (posted: Posted<LaneSession>) => readonly number[],
   ) {
     this.#lanes = lanes;
     this.#table = table;
     this.#posted = posted;
+    this.#lanesOf = lanesOf;
   }
 
   /** A chunk (−1: the notification) whose channel is gone: another one takes it. */
@@ -50,10 +54,9 @@ export class TransferMoves {
   /** Channels have come or gone: every transfer is with lanes that can move it. */
   onChannelsChanged(session: LaneSession): void {
     if (!session.isReady) return;
-    const lanes = session.recovery.book.livingLanes;
     for (const entry of this.#posted) {
       if (entry?.session !== session || entry.chunks === 0) continue;
-      for (const lane of lanes) {
+      for (const lane of this.#lanesOf(entry)) {
         if ((entry.laneBits & (1 << lane)) !== 0) continue;
         entry.laneBits |= 1 << lane;
         this.#table.addHolder(entry.slot);

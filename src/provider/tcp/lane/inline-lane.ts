@@ -69,8 +69,13 @@ export class InlineLane implements LaneHooks {
 
   #step(mayReceive: boolean): number {
     const { channels, staging } = this.core;
-    const isResting = this.#resting?.isResting === true;
-    if (!isResting) for (const channel of channels) channel.ready.tryAll(mayReceive);
+    if (this.#resting?.isResting !== true) {
+      for (const channel of channels) {
+        // What is known to be readable must not be forgotten where a set tells of it once.
+        if (mayReceive || this.#resting === undefined) channel.ready.tryAll(mayReceive);
+        else channel.ready.onWritable();
+      }
+    }
     this.core.hasNews = false;
     this.core.hasFinished = false;
     // Only striped channels and staged transfers ask for the time, and health now and then.

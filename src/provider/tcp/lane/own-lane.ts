@@ -30,6 +30,10 @@ export class OwnLane {
     this.#host = host;
   }
 
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
   /** Somebody looks again and again, until `letGo`. */
   hold(): void {
     this.#isHeld = true;
@@ -52,13 +56,17 @@ export class OwnLane {
   rest(): boolean {
     if (this.#isHeld || this.#resting.isResting || this.#isClosed) return true;
     const { core } = this.lane;
-    if (peekRecord(core.commands) >= 0 || core.staging.isPending) return false;
-    if (!this.#resting.begin()) return false;
-    if (this.lane.step() > 0) {
+    if (peekRecord(core.commands) >= 0 || !this.#resting.begin()) return false;
+    if (this.lane.step() > 0 || core.staging.isPending) {
       this.#resting.wake();
       return false;
     }
-    this.#host.watch(this.#resting.fd, () => this.#onReady());
+    try {
+      this.#host.watch(this.#resting.fd, () => this.#onReady());
+    } catch (error) {
+      this.#resting.wake();
+      throw error;
+    }
     return true;
   }
 
