@@ -3,11 +3,13 @@
 
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -69,11 +71,14 @@ export function saveJournal(folder: string, journal: IrqJournal): void {
 }
 
 export function saveDocument(path: string, folder: string, document: unknown, mode = 0o644): void {
+  // Of this process alone: another may be saving the same document.
+  const fresh = `${path}.${process.pid}.new`;
   try {
     makeFolder(folder);
-    writeSynced(`${path}.new`, `${JSON.stringify(document, null, 2)}\n`, mode);
-    renameSync(`${path}.new`, path);
+    writeSynced(fresh, `${JSON.stringify(document, null, 2)}\n`, mode);
+    renameSync(fresh, path);
   } catch (error) {
+    if (existsSync(fresh)) rmSync(fresh, { force: true });
     throw toTcpxError(error, 'ERR_SYS_CALL', `save ${path}`);
   }
 }
