@@ -33,8 +33,16 @@ export interface Rate {
   run(bench: Bench): Promise<number>;
 }
 
-/** `post` again and again with `depth` in flight; how many were confirmed in a second. */
-async function keepInFlight({ seconds }: Bench, depth: number, post: () => Transfer) {
+/**
+ * `post` again and again with `depth` in flight; how many were confirmed in a second. `isPolled`:
+ * asked for without a pause.
+ */
+async function keepInFlight(
+  { seconds }: Bench,
+  depth: number,
+  post: () => Transfer,
+  isPolled: boolean,
+) {
   const flying: Transfer[] = Array.from({ length: depth }, post);
   const startedMs = performance.now();
   const endMs = startedMs + seconds * 1000;
@@ -43,7 +51,8 @@ async function keepInFlight({ seconds }: Bench, depth: number, post: () => Trans
     const place = turn % depth;
     const oldest = flying[place];
     if (oldest === undefined) throw new Error('the ring is full');
-    await oldest;
+    if (isPolled) while (oldest.poll() === 'active') continue;
+    else await oldest;
     done++;
     flying[place] = post();
   }
@@ -52,25 +61,7 @@ async function keepInFlight({ seconds }: Bench, depth: number, post: () => Trans
   return { perSecond: done / tookS, posts: done + depth };
 }
 
-/** The same, by a program that asks without a pause. */
-async function pollInFlight({ seconds }: Bench, depth: number, post: () => Transfer) {
-  const flying: Transfer[] = Array.from({ length: depth }, post);
-  const startedMs = performance.now();
-  const endMs = startedMs + seconds * 1000;
-  let done = 0;
-  for (let place = 0; performance.now() < endMs; place = (place + 1) % depth) {
-    const oldest = flying[place];
-    if (oldest === undefined) throw new Error('the ring is full');
-    while (oldest.poll() === 'active') continue;
-    done++;
-    flying[place] = post();
-  }
-  const tookS = (performance.now() - startedMs) / 1000;
-  await Promise.all(flying);
-  return { perSecond: done / tookS, posts: done + depth };
-}
-
-async function postAgain(bench: Bench, keep: typeof keepInFlight): Promise<number> {
+async function postAgain(bench: Bench, isPolled: boolean): Promise<number> {
   const blocks = smallBlocks(bench, DEPTH);
   const requests = blocks.map((block) => bench.session.prepare('write', [block]));
   let turn = 0;
@@ -79,7 +70,7 @@ async function postAgain(bench: Bench, keep: typeof keepInFlight): Promise<numbe
     if (request === undefined) throw new Error('a request for each place');
     return request.post();
   };
-  const { perSecond } = await keep(bench, DEPTH, post);
+  const { perSecond } = await keepInFlight(bench, DEPTH, post, isPolled);
   for (const request of requests) request.release();
   return perSecond;
 }
@@ -99,13 +90,13 @@ export const RATES: readonly Rate[] = [
     name: 'polled',
     what: `WRITE 4 KiB, ${DEPTH} in flight, posted again, polled`,
     unit: 'transfers/s',
-    run: (bench) => postAgain(bench, pollInFlight),
+    run: (bench) => postAgain(bench, true),
   },
   {
     name: 'awaited',
     what: `WRITE 4 KiB, ${DEPTH} in flight, posted again`,
     unit: 'transfers/s',
-    run: (bench) => postAgain(bench, keepInFlight),
+    run: (bench) => postAgain(bench, false),
   },
   {
     name: 'prepared',
@@ -115,7 +106,7 @@ export const RATES: readonly Rate[] = [
       const [block] = smallBlocks(bench, 1);
       if (block === undefined) throw new Error('one was asked for');
       const post = (): Transfer => bench.session.write([block]);
-      return (await keepInFlight(bench, DEPTH, post)).perSecond;
+      return (await keepInFlight(bench, DEPTH, post, false)).perSecond;
     },
   },
   {
@@ -126,7 +117,7 @@ export const RATES: readonly Rate[] = [
       const message = new Uint8Array(16).fill(7);
       const startedMs = performance.now();
       const post = (): Transfer => bench.session.notify(message);
-      const { posts } = await pollInFlight(bench, NOTIFY_DEPTH, post);
+      const { posts } = await keepInFlight(bench, NOTIFY_DEPTH, post, true);
       await bench.target.counted(posts);
       return posts / ((performance.now() - startedMs) / 1000);
     },

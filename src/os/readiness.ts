@@ -1,6 +1,7 @@
 // Which sockets of a lane are ready, edge-triggered, with a doorbell for other threads and a place
 // for one nested set (the control sockets) whose events belong to somebody else.
 
+import { assert } from '../base/assert.js';
 import {
   addToEpoll,
   closeEpoll,
@@ -25,8 +26,8 @@ export interface Ready {
   /** `isLast`: the peer has closed or broken its end. No event will follow: read to the end. */
   onReadable(tag: number, isLast: boolean): void;
   onWritable(tag: number): void;
-  /** The nested set has something. */
-  onNested(): void;
+  /** The nested set has something; only where there is one. */
+  onNested?(): void;
 }
 
 export class Readiness {
@@ -61,6 +62,7 @@ export class Readiness {
       if (tag === TAG_DOORBELL) {
         clearEventFd(this.doorbellFd);
       } else if (tag === TAG_NESTED) {
+        assert(ready.onNested !== undefined, 'whoever nests a set hears of it');
         ready.onNested();
       } else {
         const bits = epollEventBits(this.#epoll, index);

@@ -1,10 +1,10 @@
 // The channels of a lane, and the set that tells which of them are ready.
 
-import type { Readiness } from '../../../os/readiness.js';
+import type { Readiness, Ready } from '../../../os/readiness.js';
 import type { Channel } from './channel.js';
 import { PolledChannels } from './polled-channels.js';
 
-export class ChannelWatch {
+export class ChannelWatch implements Ready {
   readonly polled = new PolledChannels();
   readonly #readiness: Readiness;
   readonly #byTag: (Channel | undefined)[] = [];

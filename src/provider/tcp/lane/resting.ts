@@ -1,14 +1,13 @@
 // How a thread that drives a lane among other things gets away from asking the sockets: it rests,
 // and from then on a set tells of whatever comes.
 
-import { assert } from '../../../base/assert.js';
-import { Readiness, type Ready } from '../../../os/readiness.js';
+import { Readiness } from '../../../os/readiness.js';
 import type { Channel } from './channel.js';
 import { ChannelWatch } from './channel-watch.js';
 
 const NO_DOORBELL = -1;
 
-export class Resting implements Ready {
+export class Resting {
   readonly #readiness = new Readiness(NO_DOORBELL);
   readonly #watch = new ChannelWatch(this.#readiness);
   #isResting = false;
@@ -30,25 +29,13 @@ export class Resting implements Ready {
     this.#watch.remove(channel);
   }
 
-  onReadable(tag: number, isLast: boolean): void {
-    this.#watch.onReadable(tag, isLast);
-  }
-
-  onWritable(tag: number): void {
-    this.#watch.onWritable(tag);
-  }
-
-  onNested(): void {
-    assert(false, 'no set is nested in this one');
-  }
-
   /**
    * False where a channel in memory has something. Else what the set had to tell until now has been
    * told to the channels, which need one more turn: it may be old, or have come just now.
    */
   begin(): boolean {
     if (!this.#watch.polled.prepareSleep()) return false;
-    this.#readiness.wait(0, this);
+    this.#readiness.wait(0, this.#watch);
     this.#isResting = true;
     return true;
   }
