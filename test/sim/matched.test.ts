@@ -132,6 +132,28 @@ test('matched: a cancel while the epoch is taken down waits for its fence', asyn
   await world.destroy();
 });
 
+test('matched: a set-up that fails ends nothing of the epoch before', async () => {
+  const { world, own, peer, write, ended, pass } = await openPair();
+  const transfer = write();
+  await pass(0.1);
+  const [process] = peer.node.plugin?.processes ?? [];
+  process?.pause(world.time.nowUs + HANG_MS * 1000);
+  const { matched } = own.node.sessions.list()[0] ?? {};
+  assert.ok(matched !== undefined);
+  const { epochs } = matched;
+  const fault = new TcpxError('ERR_NCCLNET_CALL', 'a fault');
+  epochs.takeDown(fault);
+  void epochs.ready().catch(() => undefined);
+  const isJoining = (): boolean => epochs.state === 'joining';
+  await world.until(isJoining, END_MS, () => 'the next one is being set up');
+  epochs.takeDown(fault);
+  await pass(HANG_MS / 4);
+  assert.equal(transfer.status, 'active', 'its bytes may still land');
+  await ended(transfer);
+  assert.equal(transfer.error?.facts['isFenced'], true);
+  await world.destroy();
+});
+
 test('matched: when the peer takes an epoch down, its fence is waited for', async () => {
   const { world, peer, write, ended, pass } = await openPair();
   const transfer = write();

@@ -355,7 +355,8 @@ export class MatchedCarrier<S> implements Carrier<S, MatchedRequest> {
     const flights = this.deck.reset();
     this.#peers.reset();
     this.#described = new DescribedPlans();
-    const failing = [...this.#own.values()];
+    // Those of an epoch before this one end with that, whatever comes of a set-up after it.
+    const failing = [...this.#own.values()].filter(({ isFailing }) => !isFailing);
     for (const own of failing) own.isFailing = true;
     const { values, host, peer } = this.#parts;
     const isFallback = values['engine.provider'] === 'auto' && !this.epochs.hasBeenReady;
