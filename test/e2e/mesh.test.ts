@@ -171,11 +171,10 @@ function assertLogs(logs: string): void {
 
 describe('mesh: what goes wrong', () => {
   test('a worker that is killed in mid-run: which, exit 4, nobody is left', async () => {
-    const port = String(await freePort());
-    const words = ['--gpus', '0,1', '--port', port, '--size', '64K', '--iters', '10000000'];
+    const words = ['--gpus', '0,1', '--port', '0', '--size', '64K', '--iters', '10000000'];
     const mesh = new RunningTcpx(['bench', 'mesh', ...words, '--verify', 'none'], TEST_VARIABLES);
     try {
-      await until('the workers have come', 30_000, () => /workers have come/.test(mesh.stderr));
+      await mesh.said('the workers have come', /workers have come/, 30_000);
       const [victim = 0] = childrenOf(mesh.pid);
       process.kill(victim, 'SIGKILL');
       assert.equal(await mesh.end(20_000), 4, mesh.stderr);
@@ -211,7 +210,7 @@ describe('mesh: signals', () => {
     const env = { ...TEST_VARIABLES, NIXL_TCPX_BENCH_KEEP: '9' };
     const mesh = new RunningTcpx(['bench', 'mesh', ...words], env);
     try {
-      await until('a round is over', 30_000, () => /^round 1 of 6/m.test(mesh.stderr));
+      await mesh.said('a round is over', /^round 1 of 6/m, 30_000);
       // As a terminal does it: to every process of the group.
       for (const worker of childrenOf(mesh.pid)) process.kill(worker, 'SIGINT');
       mesh.child.kill('SIGINT');
@@ -237,7 +236,7 @@ describe('mesh: signals', () => {
     const mesh = new RunningTcpx(['bench', 'mesh', ...words, '--verify', 'none'], env);
     try {
       const before = mask();
-      await until('the workers have come', 30_000, () => /workers have come/.test(mesh.stderr));
+      await mesh.said('the workers have come', /workers have come/, 30_000);
       const [worker = 0] = childrenOf(mesh.pid);
       assert.notEqual(mask(), before);
       mesh.child.kill('SIGTERM');
@@ -255,7 +254,7 @@ describe('mesh: signals', () => {
     const place = ['--rank', '1', '--ranks', '2', '--rendezvous', `127.0.0.1:${await freePort()}`];
     const mesh = new RunningTcpx(['bench', 'mesh', ...place, '--gpus', '0', ...FEW]);
     try {
-      await until('it says who it is', 30_000, () => /^rank 1 of 2/m.test(mesh.stderr));
+      await mesh.said('it says who it is', /^rank 1 of 2/m, 30_000);
       mesh.child.kill('SIGTERM');
       assert.equal(await mesh.end(20_000), 4, mesh.stderr);
       assert.match(mesh.stderr, /^ERR_XFER_CANCELLED: mesh: stopped by SIGTERM$/m);

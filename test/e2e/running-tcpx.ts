@@ -1,5 +1,6 @@
 // A tcpx process that runs while the test looks at it: its children, its CPU time, its end.
 
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -27,6 +28,17 @@ export class RunningTcpx {
 
   kill(): void {
     this.child.kill('SIGKILL');
+  }
+
+  /** Until its log says so; a process that ends before that has said why. */
+  async said(what: string, pattern: RegExp, limitMs: number): Promise<void> {
+    await until(what, limitMs, () => {
+      const { exitCode, signalCode } = this.child;
+      const isOver = exitCode !== null || signalCode !== null;
+      const isSo = pattern.test(this.stderr);
+      assert.ok(isSo || !isOver, `${what}: ended before that, saying ${this.stderr}`);
+      return isSo;
+    });
   }
 
   /** Exit status, null after a signal; fails when the process goes on for longer. */
