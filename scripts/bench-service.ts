@@ -25,7 +25,7 @@ const USAGE = `npm run bench:service [-- --rounds N] [--only polled] [--set NAME
   64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback; how fast
   the kernel copies a program's memory; posts of 4 KiB to 64 MiB of ordinary memory where both
   programs poll, as those of NIXL do (--only polled: these alone). --set: a setting of the services,
-  such as service.ownLane=off`;
+  such as lane.own=off`;
 const LARGE = 64 * 1024 * 1024;
 const LARGE_POSTS = 12;
 const SMALL = 4096;
@@ -211,7 +211,7 @@ async function main(): Promise<void> {
     const set = settingVariables(values.set ?? []);
     const env = {
       NIXL_TCPX_TRUST_SECRET: 'a secret for two services',
-      NIXL_TCPX_SERVICE_OWN_LANE: 'auto',
+      NIXL_TCPX_LANE_OWN: 'auto',
       ...local,
       ...set,
     };

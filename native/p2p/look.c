@@ -8,7 +8,8 @@
 #include "internal.h"
 
 enum { LOOK_NS = 50000, LOOKS_PER_CLOCK = 32 };
-enum { YIELD_NS_MAX = 500 * 1000, REST_NS_MIN = 5 * 1000000, REST_NS_MAX = 500 * 1000000 };
+enum { YIELD_NS_MAX = 500 * 1000, REST_NS_MIN = 1000 * 1000, REST_NS_MAX = 500 * 1000000 };
+enum { PEACE_PER_LOSS = 8 };
 
 static int64_t now_ns(void) {
   struct timespec time;
@@ -29,7 +30,8 @@ static void set(int64_t *word, int64_t value) { __atomic_store_n(word, value, __
 
 int64_t next_rest_ns(int64_t rest_ns, int64_t sound_ns, int64_t yield_ns) {
   if (yield_ns <= YIELD_NS_MAX) return 0;
-  if (sound_ns >= rest_ns) return REST_NS_MIN;
+  int64_t peace_ns = PEACE_PER_LOSS * yield_ns < rest_ns ? PEACE_PER_LOSS * yield_ns : rest_ns;
+  if (sound_ns >= peace_ns) return REST_NS_MIN;
   return rest_ns * 2 < REST_NS_MAX ? rest_ns * 2 : REST_NS_MAX;
 }
 

@@ -9,7 +9,7 @@ const COMMANDS: readonly Row[] = [
   ['COMMAND_SUBMIT', 'slot', 'a transfer entry is ready'],
   [
     'COMMAND_ADD_CHANNEL',
-    'fd, session, channel, epoch, windowChunks, chunkBytesMax, channels, ' +
+    'fd, session, channel, epoch, windowChunks, chunkBytesMax, channels, checked, whose, ' +
       'address (2) and side of shared memory',
     'the socket is the lane’s from here on',
   ],

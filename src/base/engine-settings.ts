@@ -149,6 +149,19 @@ export const ENGINE_SETTINGS = {
       'from 8 CPUs on.',
     cost: 'Longer burns a core for lower latency; 0 always sleeps.',
   },
+  'lane.own': {
+    kind: 'choice',
+    fallback: 'auto',
+    canBeAuto: true,
+    choices: ['auto', 'on', 'off'],
+    summary:
+      'Whether the thread that posts moves transfers of less than 128 KiB itself while it polls, ' +
+      'on a channel of its own, or leaves them to lanes like all others. auto: yes, but in ' +
+      'engines of a node service only from 8 CPUs on. Where NICs are named, it never does.',
+    cost:
+      'on: such a transfer waits for no other thread, and stands still at this end while the ' +
+      'program does something else than poll. One connection more where it is used.',
+  },
   'lane.bindings': {
     kind: 'text',
     value: 'NIC:CPUS;...',
@@ -187,7 +200,7 @@ export const ENGINE_SETTINGS = {
   },
   'memory.readsBytes': {
     kind: 'bytes',
-    fallback: 256 * MIB,
+    fallback: 512 * MIB,
     minimum: 1 * MIB,
     maximum: 64 * GIB,
     summary:
@@ -197,7 +210,7 @@ export const ENGINE_SETTINGS = {
   },
   'memory.sharedBytes': {
     kind: 'bytes',
-    fallback: 128 * MIB,
+    fallback: 256 * MIB,
     minimum: 0,
     maximum: 64 * GIB,
     summary: 'Memory that channels to peers on this host may share with them: 2 MiB for each.',

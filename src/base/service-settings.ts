@@ -58,19 +58,6 @@ export const SERVICE_SETTINGS = {
       '8 CPUs on.',
     cost: 'Occupies a core while it looks; a sleeping service answers some ten µs later.',
   },
-  'service.ownLane': {
-    kind: 'choice',
-    fallback: 'auto',
-    canBeAuto: true,
-    choices: ['auto', 'on', 'off'],
-    summary:
-      'Whether the thread that reads the rings of the clients moves transfers of less than ' +
-      '128 KiB itself, by one channel more, or leaves them to lanes like all others. auto: from ' +
-      '8 CPUs on. Where NICs are named, it never does.',
-    cost:
-      'on: such a transfer needs no second thread, but waits for one where the service sleeps, ' +
-      'which it does soon where cores are few.',
-  },
   'service.clientsMax': {
     kind: 'count',
     fallback: 64,

@@ -4,7 +4,15 @@ import fc from 'fast-check';
 import { withCode } from '../../test/support/expect-error.js';
 import { loadConfig } from '../base/config.js';
 import type { Agreement } from '../wire/control-frame.js';
-import { agree, checkAgreement, WISH_NO_FEWER, type Wish, wishOf } from './agreement.js';
+import {
+  agree,
+  checkAgreement,
+  isLateWished,
+  WISH_NO_FEWER,
+  type Wish,
+  wishAmid,
+  wishOf,
+} from './agreement.js';
 
 const BASE: Wish = { channels: 1, windowChunks: 16, chunkBytes: 524288, explicit: 0 };
 
@@ -94,4 +102,16 @@ test('agreement: a wish says when its channels are one for each NIC', () => {
   const explicitOf = (options: object) => wishOf(loadConfig({ options })).explicit;
   assert.equal(explicitOf({ ...nics, 'flow.channels': 2 }), 1 | WISH_NO_FEWER);
   assert.equal(explicitOf({ ...nics, 'flow.channels': 4 }), 1);
+});
+
+test('agreement: sessions of an engine that has many begin with one channel, unless asked', () => {
+  const isLate = (options: object, sessions: number) =>
+    isLateWished(wishAmid(wishOf(loadConfig({ options, environment: {} })), sessions));
+  assert.deepEqual(
+    [isLate({}, 0), isLate({}, 3), isLate({}, 4), isLate({}, 1000)],
+    [...[false, false, true, true]],
+  );
+  assert.equal(isLate({ 'flow.channels': 4 }, 1000), false);
+  const far = { channels: 8, windowChunks: 16, chunkBytes: 8192, explicit: WISH_NO_FEWER };
+  assert.equal(isLateWished(wishAmid(far, 1000)), false);
 });

@@ -23,6 +23,9 @@ export interface Wish extends Agreement {
 
 /** In `explicit`: fewer channels would leave a named NIC out, or a far path half empty. */
 export const WISH_NO_FEWER = 8;
+/** In `explicit`: the session begins with its first channel, the others come when needed. */
+export const WISH_LATE = 16;
+const MANY_SESSIONS = 4;
 
 export function wishOf(config: Config): Wish {
   const channels = config.values['flow.channels'];
@@ -42,6 +45,21 @@ export function wishOf(config: Config): Wish {
 /** Whether somebody has set it by hand at the end whose wish it is. */
 export function isWishFirm({ explicit }: Wish, key: keyof Agreement): boolean {
   return (explicit & (1 << AGREED.findIndex(([agreed]) => agreed === key))) !== 0;
+}
+
+/**
+ * An engine of many sessions opens them with one channel each, unless somebody asked for channels:
+ * they cost a peer that sends little. One of few has them all at once: its program may post and
+ * poll without ever letting the event loop dial more.
+ */
+export function wishAmid(wish: Wish, sessions: number): Wish {
+  const isAsked = isWishFirm(wish, 'channels') || (wish.explicit & WISH_NO_FEWER) !== 0;
+  if (isAsked || sessions < MANY_SESSIONS) return wish;
+  return { ...wish, explicit: wish.explicit | WISH_LATE };
+}
+
+export function isLateWished({ explicit }: Pick<Wish, 'explicit'>): boolean {
+  return (explicit & WISH_LATE) !== 0;
 }
 
 export function agree(server: Wish, client: Wish): Agreement {

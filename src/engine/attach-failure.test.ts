@@ -123,6 +123,7 @@ test('sessions: one that cannot be made gives its shared memory back', () => {
     choice: { provider: 'tcp', reason: '' },
     sharing: { kind: 'demanded', reason: 'asked' },
     isChecked: false,
+    late: { isKnown: false, beginsWithOne: false },
   } as unknown as NewSession;
   for (let count = 0; count < 3; count++) assert.throws(() => table.create(given), /no choice/);
   assert.ok(table.create(given).sharing.isWanted);

@@ -2,10 +2,13 @@
 // fences that the two ends owe each other. Pure; see docs/decisions/0013.
 
 import type { ChannelIndex, Epoch, LaneIndex } from '../base/quantity.js';
+import type { ChannelPlan } from '../provider/tcp/channel-plan.js';
 import type { Fence } from '../wire/fence-signal.js';
 
 interface Entry {
   readonly lane: LaneIndex;
+  /** Only the peer posts on it: nothing of this end's own goes there. */
+  readonly isPeers: boolean;
   /** The connection that lives, or lived last; −1 before the first. */
   epoch: Epoch;
   /** The last one that was dialled, and those of them that came to nothing here. */
@@ -33,14 +36,19 @@ const FAILED_MAX = 64;
 
 export class ChannelBook {
   readonly #entries: Entry[];
+  readonly #needed: number;
   #livingLanes: readonly number[] = [];
+  readonly #usedLanes: number[] = [];
   /** Fences of the peer for connections that still live here, and those of ours not answered. */
   readonly #peers = new Map<string, Fence>();
   readonly #own = new Set<string>();
 
-  constructor(lanes: readonly number[]) {
-    this.#entries = lanes.map((lane) => ({
+  /** `lanes`: by channel. `needed`: so many are there before the session is ready. */
+  constructor(lanes: readonly number[], plan: Pick<ChannelPlan, 'needed' | 'peers'>) {
+    this.#needed = plan.needed;
+    this.#entries = lanes.map((lane, channel) => ({
       lane,
+      isPeers: channel === plan.peers,
       epoch: -1,
       tried: -1,
       failed: [],
@@ -77,18 +85,38 @@ export class ChannelBook {
     return this.#own.size;
   }
 
-  /** Whether every index has a connection. */
-  get isWhole(): boolean {
-    return this.#entries.every((entry) => entry.isUp);
+  /** Whether the channels are there with which the session begins. */
+  get isBegun(): boolean {
+    return this.living.length >= this.#needed;
   }
 
-  /** Channels on which frames can be sent now, as far as known. */
-  get living(): number[] {
+  /** Whether every index that was ever tried has a connection. */
+  get isWhole(): boolean {
+    return this.isBegun && this.#entries.every((entry) => entry.isUp || isAbsent(entry));
+  }
+
+  /** Whether nobody has tried to make it yet. */
+  isAbsent(channel: ChannelIndex): boolean {
+    return isAbsent(this.#entry(channel));
+  }
+
+  /** Channels with a connection. */
+  get up(): number[] {
     return [...this.#entries.keys()].filter((channel) => this.isUp(channel));
   }
 
+  /** Those on which this end can post now, as far as known. */
+  get living(): number[] {
+    return this.up.filter((channel) => !this.#entry(channel).isPeers);
+  }
+
   get stalled(): number[] {
-    return this.living.filter((channel) => this.#entry(channel).isStalled);
+    return this.up.filter((channel) => this.#entry(channel).isStalled);
+  }
+
+  /** Whether something that this end posts would move, as far as known. */
+  get isMoving(): boolean {
+    return this.living.some((channel) => !this.#entry(channel).isStalled);
   }
 
   /** Lanes with a living channel; every post asks, so it is kept. */
@@ -96,20 +124,31 @@ export class ChannelBook {
     return this.#livingLanes;
   }
 
+  /** Lanes that were ever given a channel, the first of them first. */
+  get usedLanes(): readonly number[] {
+    return this.#usedLanes;
+  }
+
   #countLanes(): void {
     this.#livingLanes = [...new Set(this.living.map((channel) => this.lane(channel)))];
   }
 
-  /** Number of the next attempt: the peer may have taken one that came to nothing here. */
+  /**
+   * Number of the next attempt: the peer may have taken one that came to nothing here. 0 is for
+   * those that the session begins with, so that who wants one that was never made asks for 0, and
+   * asks for nothing where it has come meanwhile.
+   */
   nextEpoch(channel: ChannelIndex): number {
     const entry = this.#entry(channel);
-    entry.tried = Math.max(entry.tried, entry.epoch) + 1;
+    entry.tried = Math.max(entry.tried, entry.epoch, 0) + 1;
     return entry.tried;
   }
 
   /** A new connection of the index; its predecessor is closed. */
   setUp(channel: ChannelIndex, epoch: Epoch): FenceOrder {
     Object.assign(this.#entry(channel), { epoch, isUp: true, isStalled: false });
+    const lane = this.lane(channel);
+    if (!this.#usedLanes.includes(lane)) this.#usedLanes.push(lane);
     this.#countLanes();
     // The peer may have closed it before this end knew that it was open.
     return { ...NOTHING, isToDrop: this.#peers.has(`${channel}.${epoch}`) };
@@ -177,4 +216,8 @@ export class ChannelBook {
     this.#peers.set(key, fence);
     return { ...NOTHING, isToDrop: !isComing };
   }
+}
+
+function isAbsent({ epoch, tried }: Entry): boolean {
+  return epoch < 0 && tried < 0;
 }

@@ -9,9 +9,8 @@ import type { Timers } from '../base/timers.js';
 import { Arena } from '../memory/arena.js';
 import { RegionRegistry } from '../memory/region.js';
 import { type RegionTable, regionTableOver } from '../memory/region-table.js';
-import type { OwnLaneHost } from '../provider/tcp/lane/own-lane.js';
 import { LaneCarrier } from '../provider/tcp/lane-carrier.js';
-import { LaneSet, type LaneSetOptions } from '../provider/tcp/lane-set.js';
+import { LaneSet, type LaneSetOptions, type OwnLaneChoice } from '../provider/tcp/lane-set.js';
 import { SIGNAL_ENTRIES, TransferTable } from '../provider/tcp/transfer-table.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
 import type { MatchedProvider } from '../provider/tcpx/matched-provider.js';
@@ -36,6 +35,7 @@ export interface CoreEdges {
   closeConnection(fd: number): void;
   /** Small, so that small transfers meet on several lanes. */
   readonly laneBytes: number;
+  readonly largeBytes: number;
   /** Lanes without threads that somebody else steps, and where their memory comes from. */
   readonly lanes: Required<Pick<LaneSetOptions, 'inline' | 'memory'>>;
 }
@@ -48,7 +48,7 @@ export interface CoreOptions {
   readonly tcpx: MatchedProvider | undefined;
   readonly controlFd: number;
   /** Where the thread that opens the engine has a lane of its own. */
-  readonly ownLane?: OwnLaneHost | undefined;
+  readonly ownLane?: OwnLaneChoice | undefined;
   readonly staging: LaneSetOptions['staging'];
   readonly edges?: CoreEdges;
   /** Makes the lanes know a GPU. */
@@ -137,6 +137,7 @@ export class EngineCore {
         isCallerDriven,
         clock: edges?.clock ?? systemClock,
         laneBytes: edges?.laneBytes,
+        largeBytes: edges?.largeBytes,
         isWayOpen: values['socket.sendBy'] === 'auto',
         openDevice: (device) => this.#options.openDevice(device),
       }),

@@ -60,11 +60,11 @@ export interface EngineOptions {
    */
   readonly shareOf?: (source: RegionSource) => RegionShare | undefined;
   /**
-   * The thread that opens it does little else, and has a lane of its own for small transfers, which
-   * stand still while that thread does something else.
+   * The thread that opens it does nothing else: what peers post to its own lane lands there too,
+   * and would stand still while that thread did something else.
    * @internal
    */
-  readonly hasOwnLane?: boolean;
+  readonly isOwnLaneShared?: boolean;
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
   /** Ends the wait for its start with an `AbortError`; an engine that is open does not hear it. */
@@ -76,7 +76,7 @@ const OPEN_OPTIONS = {
   ...{ onSession: checkFunction, onNotification: checkFunction, onActivity: checkFunction },
   ...{ gpu: checkWhole, gpuModule: checkRecord, signal: checkSignal },
   ...{
-    hasOwnLane: checkFlag,
+    isOwnLaneShared: checkFlag,
     pluginEnvironment: checkTexts,
     pluginOverrides: checkRecord,
     shareOf: checkFunction,

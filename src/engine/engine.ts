@@ -45,7 +45,7 @@ import { constructed, type OpenedProvider, openProvider } from './provider-open.
 import { type RegisterOptions, registerOptionsOf } from './register-options.js';
 import type { Session } from './session.js';
 import { loadTrust, warnOfTrust } from './trust.js';
-import { tunedHere } from './tuned-config.js';
+import { ownLaneUseHere, tunedHere } from './tuned-config.js';
 import { withPluginWindows } from './tuning.js';
 
 const FULL_RIGHTS: RegionRights = { read: true, write: true };
@@ -118,12 +118,13 @@ export class Engine {
     const self = { name: this.name, generation: randomBytes(8), trust, offer: opened.offer };
     this.#identity = identityOf(self, this.config);
     if (values['flow.checksum']) loadCrc32();
+    const ownLaneUse = ownLaneUseHere(this.config, options.isOwnLaneShared);
     this.#core = new EngineCore({
       ...{ config: this.config, log: this.log, timers: this.#timers },
       trustName: this.trust,
       tcpx: opened.tcpx,
       controlFd: this.#control.fd,
-      ownLane: options.hasOwnLane === true ? ownLaneHost(this.#control, this.#look) : undefined,
+      ownLane: ownLaneUse && { use: ownLaneUse, host: ownLaneHost(this.#control, this.#look) },
       staging: {
         stagingBytes: values['gpu.stagingBytes'],
         gpuModule: options.gpuModule?.href ?? '',

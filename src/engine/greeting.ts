@@ -10,13 +10,14 @@
 
 import { assert } from '../base/assert.js';
 import type { TcpxError } from '../base/errors.js';
+import type { LateChannels } from '../provider/tcp/channel-plan.js';
 import {
   type Agreement,
   ControlKind,
   type ControlMessage,
   type MessageOf,
 } from '../wire/control-frame.js';
-import { agree, checkAgreement } from './agreement.js';
+import { agree, checkAgreement, isLateWished, WISH_LATE } from './agreement.js';
 import { type ConnectionFacts, Exchange, type Outcome } from './exchange.js';
 import {
   changedError,
@@ -24,6 +25,7 @@ import {
   featuresOf,
   type Identity,
   isSessionChecked,
+  knowsLate,
   secretError,
 } from './identity.js';
 import { chooseProvider, isSameHost, offerOf, type ProviderChoice } from './provider-choice.js';
@@ -43,6 +45,7 @@ interface PeerFacts {
   readonly choice: ProviderChoice;
   readonly sharing: SharingChoice;
   readonly isChecked: boolean;
+  readonly late: LateChannels;
 }
 
 export interface ClientResult extends PeerFacts {
@@ -85,6 +88,9 @@ export class ClientGreeting extends Exchange<ClientResult> {
     if (!this.#transcript.isProved(challenge)) {
       throw secretError(where, this.#self, challenge.features, 'server');
     }
+    const isKnown = knowsLate(challenge.features);
+    const { wish } = this.#self;
+    const explicit = isKnown ? wish.explicit : wish.explicit & ~WISH_LATE;
     this.#peer = {
       peerName: challenge.name,
       peerGeneration: challenge.generation,
@@ -95,8 +101,9 @@ export class ClientGreeting extends Exchange<ClientResult> {
       ),
       sharing: sharingWith(where, this.#self, challenge, 'server'),
       isChecked: isSessionChecked(this.#self, challenge.features),
+      late: { isKnown, beginsWithOne: isLateWished({ explicit }) },
     };
-    const propose = this.#transcript.sign({ kind: ControlKind.Propose, ...this.#self.wish });
+    const propose = this.#transcript.sign({ kind: ControlKind.Propose, ...wish, explicit });
     return { send: [propose], due: [ControlKind.Accept] };
   }
 
@@ -161,7 +168,9 @@ export class ServerGreeting extends Exchange<ServerResult> {
     const isChecked = isSessionChecked(this.#self, features);
     const sharing = this.#sharing;
     assert(sharing !== undefined, 'it was chosen before the challenge');
-    const facts = { peerName: name, peerGeneration: generation, choice, sharing };
+    const isKnown = knowsLate(features);
+    const late = { isKnown, beginsWithOne: isKnown && isLateWished(propose) };
+    const facts = { peerName: name, peerGeneration: generation, choice, sharing, late };
     return { send: [], result: { ...facts, isChecked, agreement } };
   }
 

@@ -42,7 +42,12 @@ export function featuresOf(self: Identity): number {
   const shared = sharingFeatures(self.local);
   const secret = hasSecret(self) ? Feature.Secret : 0;
   const checked = self.isChecked ? Feature.Checked : 0;
-  return shared | secret | checked | offeredFeatures(self.offer);
+  return shared | secret | checked | Feature.LateChannels | offeredFeatures(self.offer);
+}
+
+/** Whether the peer knows of channels that come late, as this end does. */
+export function knowsLate(features: number): boolean {
+  return (features & Feature.LateChannels) !== 0;
 }
 
 function hasSecret({ trust }: Identity): boolean {

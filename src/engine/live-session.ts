@@ -11,12 +11,14 @@ import {
   TIMED_WAIT,
 } from '../base/argument.js';
 import { TcpxError } from '../base/errors.js';
+import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import type { SecretBytes } from '../base/secret-bytes.js';
 import { stacklessError } from '../base/stackless-error.js';
 import type { RegionDescriptor } from '../memory/region.js';
 import { readConnection, type SocketIdentity } from '../os/connection-counters.js';
 import type { Block, BlockColumns } from '../provider/block-columns.js';
 import type { Choice, DataPath, ProviderName } from '../provider/receipt.js';
+import type { ChannelPlan } from '../provider/tcp/channel-plan.js';
 import type { StrandedChunk } from '../provider/tcp/lane-carrier.js';
 import type { ThreadPlacement } from '../provider/tcpx/helper-threads.js';
 import type { MatchedCarrier } from '../provider/tcpx/matched-carrier.js';
@@ -86,8 +88,7 @@ export interface LiveFacts {
   readonly key: SecretBytes;
   /** Changes with the channels. */
   readonly nics: string[];
-  /** Lanes that serve at least one channel. */
-  readonly lanes: readonly number[];
+  readonly plan: ChannelPlan;
 }
 
 /** What makes the parts that know their session. */
@@ -258,7 +259,7 @@ export class LiveSession {
   /** TCP_INFO of every living channel: a system call for each. Empty over shared memory. */
   kernelCounters(): ChannelCounters[] {
     const { book } = this.recovery;
-    return book.living.flatMap((channel) => {
+    return book.up.flatMap((channel) => {
       const nic = this.facts.nics[channel] ?? '';
       const socket = nic === 'shm' ? undefined : this.sockets[channel];
       const counters = socket === undefined ? undefined : readConnection(socket);
@@ -303,6 +304,32 @@ export class LiveSession {
     } catch {
       // The failure of the connection has been told to its owner.
     }
+  }
+
+  /** Without a control connection nobody can be asked now: it is asked for again later. */
+  askRedial(channelIndex: ChannelIndex, epoch: Epoch): void {
+    if (!this.control.isOpen) return;
+    try {
+      this.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
+    } catch {
+      // The failure of the connection has been told to its keeper.
+    }
+  }
+
+  /** The server's: whether a control connection with this number may follow. */
+  assertControl(epoch: Epoch): void {
+    if (!this.isReady) {
+      throw new TcpxError('ERR_PEER_STALE_SESSION', `${this.peer}: the session is not open`);
+    }
+    this.keeper.assertNext(epoch);
+  }
+
+  /** A control connection that follows a lost one has proved itself. */
+  attachControl(control: SessionControl, epoch: Epoch): void {
+    if (this.isEnding()) {
+      throw new TcpxError('ERR_PEER_LOST', `${this.peer}: the session ended while attaching`);
+    }
+    this.keeper.replace(control, epoch);
   }
 
   /**

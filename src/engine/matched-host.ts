@@ -37,7 +37,7 @@ export function matchedHost(
   return {
     regions: tcpx.regions,
     connect,
-    askAgain: (epoch) => sessions.askRedial(session, MATCH_INDEX, epoch),
+    askAgain: (epoch) => session.askRedial(MATCH_INDEX, epoch),
     closeSession: (error: TcpxError) => sessions.close(session, error),
     after: (delayMs, act) => parts.after(delayMs, act),
     openSlot: (chunkCount) => table.allocateForeign(session.facts.index, chunkCount),

@@ -3,6 +3,7 @@
 
 import type { ChannelIndex, Epoch } from '../base/quantity.js';
 import type { SocketIdentity } from '../os/connection-counters.js';
+import type { LateChannels } from '../provider/tcp/channel-plan.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-link.js';
 import type { OpenMatch } from '../provider/tcpx/match-connection.js';
 import type { Agreement } from '../wire/control-frame.js';
@@ -35,6 +36,7 @@ export interface NewSession {
   readonly sharing: SharingChoice;
   /** Whether frames of its channels carry checks. */
   readonly isChecked: boolean;
+  readonly late: LateChannels;
   /** The client's way to a match connection. */
   readonly connectMatch?: (session: LiveSession, epoch: Epoch) => Promise<OpenMatch>;
   /** The client's way to the same peer, once the session has ended. */

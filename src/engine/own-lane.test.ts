@@ -1,34 +1,72 @@
-// Two engines whose threads have lanes of their own, given turns by hand.
+// Engines whose threads have lanes of their own: those of threads that do nothing else, given turns
+// by hand, and those of programs, which poll or do not.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { until } from '../../test/support/until.js';
 import { sleepMs } from '../base/clock.js';
 import { silentLog } from '../base/log.js';
+import type { SettingValues } from '../base/settings.js';
 import { Engine, turnsOf } from './engine.js';
+import type { Session } from './session.js';
+import type { Transfer } from './transfer.js';
 
 const SMALL = 4096;
 const LARGE = 1024 * 1024;
-const OWN_CHANNEL = 1;
+/** Behind two that were agreed on: what the client posts itself, and what the server does. */
+const [CLIENTS, SERVERS] = [2, 3];
 const TURNS_MAX = 1_000_000;
 /** Some turns of the event loop, in which nothing comes. */
 const QUIET_MS = 5;
 
-async function openPair(t: TestContext) {
-  const settings = { 'session.local': 'tcp', 'lane.count': 1, 'flow.channels': 2 } as const;
+async function openPair(t: TestContext, isShared: boolean, more: Partial<SettingValues> = {}) {
+  const settings = {
+    'session.local': 'tcp',
+    'lane.count': 1,
+    'flow.channels': 2,
+    ...more,
+  } as const;
   const notifications: string[] = [];
+  const served: Session[] = [];
   const open = (name: string) =>
     Engine.open({
-      ...{ name, settings, log: silentLog, hasOwnLane: true },
+      ...{ name, settings, log: silentLog, isOwnLaneShared: isShared },
+      onSession: (session) => served.push(session),
       onNotification: ({ text }) => notifications.push(text),
     });
   const [near, far] = await Promise.all([open('near'), open('far')]);
   t.after(() => Promise.all([near.close(), far.close()]));
   const memory = new Uint8Array(LARGE);
   far.register(memory, { name: 'there' });
+  const back = near.register(new Uint8Array(LARGE), { name: 'here' });
   const session = await near.connect('127.0.0.1', far.listen('127.0.0.1:0'));
   const remote = await session.lookup('there');
-  return { near: turnsOf(near), far: turnsOf(far), session, remote, memory, notifications };
+  await until('the session there', 5000, () => served.length > 0);
+  const [answering] = served;
+  assert.ok(answering !== undefined);
+  return { near, far, session, answering, remote, back, memory, notifications };
+}
+
+type Pair = Awaited<ReturnType<typeof openPair>>;
+
+const writeSmall = ({ session, remote }: Pair): Transfer =>
+  session.write({ local: new Uint8Array(SMALL), remote });
+
+async function channelsOf(transfer: Transfer): Promise<number[]> {
+  const { channels } = await transfer;
+  return channels.map(({ channel }) => channel);
+}
+
+/** Until small posts of a thread that polls go over this channel; it is made when one wants it. */
+async function untilOver(channel: number, post: () => Transfer): Promise<void> {
+  for (let posts = 0; ; posts++) {
+    assert.ok(posts < 1000, 'the channel comes');
+    const transfer = post();
+    while (transfer.poll() === 'active') await turnOfLoop();
+    if ((await channelsOf(transfer)).includes(channel)) return;
+    await turnOfLoop();
+  }
 }
 
 /** Nothing but turns: the event loop has none. */
@@ -40,7 +78,10 @@ function turnUntil(turns: readonly { turn(): number }[], isOver: () => boolean):
 }
 
 test('own lane: held, it moves what is small by turns alone, without threads', async (t) => {
-  const { near, far, session, remote, memory, notifications } = await openPair(t);
+  const pair = await openPair(t, true);
+  const { session, remote, memory, notifications } = pair;
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  const [near, far] = [turnsOf(pair.near), turnsOf(pair.far)];
   near.hold();
   far.hold();
   const local = new Uint8Array(SMALL).fill(7);
@@ -48,23 +89,21 @@ test('own lane: held, it moves what is small by turns alone, without threads', a
   turnUntil([near, far], () => transfer.status !== 'active' && notifications.length > 0);
   assert.deepEqual(notifications, ['landed']);
   assert.ok(memory.subarray(0, SMALL).every((byte) => byte === 7));
-  const { channels } = await transfer;
-  assert.deepEqual(
-    channels.map(({ channel }) => channel),
-    [OWN_CHANNEL],
-  );
-  const large = await session.write({ local: new Uint8Array(LARGE), remote });
-  assert.ok(!large.channels.some(({ channel }) => channel === OWN_CHANNEL), 'for the threads');
+  assert.deepEqual(await channelsOf(transfer), [CLIENTS]);
+  const large = session.write({ local: new Uint8Array(LARGE), remote });
+  assert.ok(!(await channelsOf(large)).includes(CLIENTS), 'for the threads');
 });
 
 test('own lane: let go of, it is told of what comes, and of the next after that', async (t) => {
-  const { near, far, session, remote } = await openPair(t);
+  const pair = await openPair(t, true);
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  const [near, far] = [turnsOf(pair.near), turnsOf(pair.far)];
   near.hold();
   far.hold();
   while (!far.letGo()) far.turn();
   for (let round = 0; round < 20; round++) {
     const { toldCount } = far;
-    const transfer = session.write({ local: new Uint8Array(SMALL), remote });
+    const transfer = writeSmall(pair);
     while (transfer.status === 'active') {
       near.turn();
       await turnOfLoop();
@@ -72,5 +111,51 @@ test('own lane: let go of, it is told of what comes, and of the next after that'
     await transfer;
     assert.ok(far.toldCount > toldCount, 'it had rested');
     await sleepMs(QUIET_MS);
+  }
+});
+
+test('own lane: of a program, for what it polls; what it awaits is for threads', async (t) => {
+  const pair = await openPair(t, false);
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  // The thread still seems to poll; it shows by the first of them that it sleeps.
+  for (let posts = 0; (await channelsOf(writeSmall(pair))).includes(CLIENTS); posts++) {
+    assert.ok(posts < 50, 'nobody polls');
+  }
+  const { session, answering, back } = pair;
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  const large = session.write({ local: new Uint8Array(LARGE), remote: pair.remote });
+  assert.ok(!(await channelsOf(large)).includes(CLIENTS));
+  const local = new Uint8Array(SMALL);
+  await untilOver(SERVERS, () => answering.write({ local, remote: back.descriptor }));
+});
+
+test('own lane: a peer’s posts land while the program does something else', async (t) => {
+  const pair = await openPair(t, false);
+  const { answering, back } = pair;
+  const local = new Uint8Array(SMALL).fill(9);
+  const post = (): Transfer => answering.write({ local, remote: back.descriptor });
+  await untilOver(SERVERS, post);
+  pair.far.progress();
+  const transfer = post();
+  // Both ends are in this process: neither has a turn of the event loop, and near never polls.
+  while (transfer.poll() === 'active') continue;
+  assert.deepEqual(await channelsOf(transfer), [SERVERS]);
+});
+
+test('own lane: a thread that blocks in wait is told by its own lane', async (t) => {
+  const pair = await openPair(t, false, { 'lane.spinUs': 0 });
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  for (let round = 0; round < 100; round++) {
+    const transfer = writeSmall(pair);
+    assert.equal(transfer.wait(5000), 'done');
+  }
+});
+
+test('own lane: off, everything is for threads', async (t) => {
+  const pair = await openPair(t, false, { 'lane.own': 'off' });
+  for (let round = 0; round < 50; round++) {
+    const transfer = writeSmall(pair);
+    while (transfer.poll() === 'active') await turnOfLoop();
+    assert.ok((await channelsOf(transfer)).every((channel) => channel < CLIENTS));
   }
 });

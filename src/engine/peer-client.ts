@@ -7,6 +7,7 @@ import { formatEndpoint } from '../base/endpoint.js';
 import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import type { ChannelIndex, Epoch } from '../base/quantity.js';
+import { channelPlan } from '../provider/tcp/channel-plan.js';
 import { ShmMailbox } from '../provider/tcp/shm/shm-handover.js';
 import type { ShmLink } from '../provider/tcp/shm/shm-link.js';
 import type {
@@ -15,6 +16,7 @@ import type {
   OpenMatch,
 } from '../provider/tcpx/match-connection.js';
 import { CONTROL_INDEX, MATCH_INDEX, NONCE_BYTES } from '../wire/control-frame.js';
+import { wishAmid } from './agreement.js';
 import { attachOutcome } from './attaching.js';
 import type { PeerTerms } from './choices.js';
 import { controlWays, DialPlan } from './dial-plan.js';
@@ -90,13 +92,13 @@ async function attempt(options: ConnectOptions): Promise<LiveSession> {
     const roundTripUs = control.isLoopback ? 0 : control.roundTripUs;
     const { bufferBytes } = network;
     const tuned = tuneForPeer(identity.wish, { roundTripUs, bufferBytes });
-    const self = { ...identity, wish: tuned.wish };
+    const self = { ...identity, wish: wishAmid(tuned.wish, options.sessions.count) };
     const greeted = await converse(network, control, new ClientGreeting(self, control, nonce));
     // Before the session exists: nothing is dialled that the server alone has named.
     routes.push(...routesOf(options, control, greeted));
     const terms = { roundTripUs, reasons: tuned.reasons };
     session = createSession(options, control, greeted, routes, terms);
-    await attachAll(options, session, routes);
+    await attachAll(options, session, routes.slice(0, session.facts.plan.needed));
     await readyPlugin(session, options.config);
     throwIfAborted(signal, 'connect');
     return session;
@@ -178,7 +180,7 @@ function endGreeting(control: PeerConnection, error: unknown): void {
 function routesOf(
   options: ConnectOptions,
   control: PeerConnection,
-  { accept, choice }: ClientResult,
+  { accept, choice, late }: ClientResult,
 ): ChannelRoute[] {
   // With tcpx the NICs are the plugin's: tcp goes where routing leads.
   const nics = choice.provider === 'tcpx' ? [] : options.network.nics(control.peerHost);
@@ -190,7 +192,8 @@ function routesOf(
       nics: nics.map(({ name }) => name).join(' '),
     });
   }
-  return routeChannels(accept.channels, nics, usable, control.peerHost);
+  const { count } = channelPlan(accept.channels, 'client', late);
+  return routeChannels(count, nics, usable, control.peerHost);
 }
 
 function createSession(
@@ -200,7 +203,7 @@ function createSession(
   routes: readonly ChannelRoute[],
   terms: PeerTerms,
 ): LiveSession {
-  const { accept, peerName, peerGeneration, sessionKey, choice, sharing, isChecked } = greeted;
+  const { accept, peerName, peerGeneration, sessionKey, choice, sharing } = greeted;
   const { peerHost } = control;
   const { channels, windowChunks, chunkBytes } = accept;
   return options.sessions.create({
@@ -214,7 +217,8 @@ function createSession(
     terms,
     choice,
     sharing,
-    isChecked,
+    isChecked: greeted.isChecked,
+    late: greeted.late,
     connectMatch: (made, epoch) => connectMatch(options, made, peerHost, epoch),
     reconnect: ({ timeoutMs, signal, isPatient = options.isPatient }) =>
       connectPeer({ ...options, timeoutMs, signal, isPatient }),
@@ -263,7 +267,7 @@ async function attachControl(
     const nonce = network.randomBytes(NONCE_BYTES);
     const name = { sessionId: id, channelIndex: CONTROL_INDEX, epoch, nonce };
     await attachChannel(network, connection, key.reveal(), name, identity.timeoutMs);
-    options.sessions.attachControl(session, connection, epoch);
+    session.attachControl(connection, epoch);
     return 'attached';
   } catch (error) {
     // The server may have taken it: a reset tells that it was given up, not that we have ended.

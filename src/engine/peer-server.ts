@@ -166,6 +166,7 @@ export class PeerServer {
       choice: greeted.choice,
       sharing: greeted.sharing,
       isChecked: greeted.isChecked,
+      late: greeted.late,
     });
     try {
       connection.send(accept);
@@ -218,16 +219,16 @@ export class PeerServer {
     joining.prove(session?.facts.key.reveal());
     assert(session !== undefined, 'nobody proves the key of a session that is not there');
     if (channelIndex === CONTROL_INDEX) {
-      sessions.assertControl(session, epoch);
+      session.assertControl(epoch);
       connection.send(joining.admit());
-      sessions.attachControl(session, connection, epoch);
+      session.attachControl(connection, epoch);
       return;
     }
     if (channelIndex === MATCH_INDEX) {
       await this.#attachMatch(connection, session, joining);
       return;
     }
-    if (channelIndex >= session.facts.agreement.channels) {
+    if (channelIndex >= session.facts.plan.count) {
       throw new TcpxError('ERR_WIRE_LIMIT', `${connection.where}: no channel ${channelIndex}`);
     }
     // Another attempt may come in between the room and this line: none does from here on.

@@ -18,6 +18,8 @@ import { Recovery } from './recovery.js';
 import type { RedialOutcome } from './recovery-host.js';
 
 const CHANNELS = 3;
+/** Behind those that it begins with, one that may come late. */
+const PLAN = { count: CHANNELS + 1, needed: CHANNELS, own: CHANNELS, peers: -1 };
 const FENCES_MAX = 128;
 const TIMES = { stallMs: 200, reconnectMs: 5000, progressMs: 3000, minRate: 65_536 };
 const LIMITS = { ...TIMES, fencesMax: FENCES_MAX };
@@ -37,7 +39,7 @@ class Model {
 
   constructor(isClient: boolean, seed: number) {
     this.#seed = seed;
-    const lanes = Array.from({ length: CHANNELS }, (_, channel) => channel % 2);
+    const lanes = Array.from({ length: PLAN.count }, (_, channel) => channel % 2);
     const host = {
       log: silentLog,
       timers: this.timers,
@@ -54,11 +56,12 @@ class Model {
       tellFailover: () => undefined,
       hasInFlight: () => false,
       askRedial: (channel: number, epoch: number) => {
-        assert.ok(!isClient && epoch === this.recovery.book.epoch(channel), 'asks for what it has');
+        const has = Math.max(0, this.recovery.book.epoch(channel));
+        assert.ok(!isClient && epoch === has, 'asks for what it has, or for the first');
       },
       onControlLost: () => undefined,
     };
-    this.recovery = new Recovery(host, 0, lanes, LIMITS);
+    this.recovery = new Recovery(host, 0, lanes, PLAN, LIMITS);
     for (let channel = 0; channel < CHANNELS; channel++) this.attach(channel, 0);
   }
 
@@ -116,7 +119,7 @@ class Model {
 
 type Step = (model: Model) => void;
 
-const channelOf = fc.nat(CHANNELS);
+const channelOf = fc.nat(PLAN.count);
 const epochOf = fc.nat(4);
 const place = fc.tuple(channelOf, epochOf);
 const signals = [
@@ -144,16 +147,22 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       (model) =>
         model.goDown(channel),
   ),
+  channelOf.map(
+    (channel): Step =>
+      ({ recovery }) => {
+        if (channel < PLAN.count) recovery.want(channel);
+      },
+  ),
   fc.tuple(channelOf, epochOf, fc.boolean()).map(([channel, epoch, isStalled]): Step => {
     return ({ recovery }) => {
-      if (channel < CHANNELS) recovery.onStalled(channel, epoch, isStalled);
+      if (channel < PLAN.count) recovery.onStalled(channel, epoch, isStalled);
     };
   }),
   channelOf.map(
     (channel): Step =>
       (model) => {
         const { book } = model.recovery;
-        if (channel < CHANNELS && model.lost === undefined) {
+        if (channel < PLAN.count && model.lost === undefined) {
           model.attach(channel, book.epoch(channel) + 1);
         }
       },

@@ -2,8 +2,9 @@
 // elsewhere, the client attaches anew, and a session that nothing moves any more is lost. All
 // effects are the host's, all time comes from its timers, so that a simulation can drive it.
 
-import { isTcpxError, TcpxError, toTcpxError } from '../base/errors.js';
+import { isTcpxError, TcpxError } from '../base/errors.js';
 import type { ChannelIndex, Epoch, SessionIndex } from '../base/quantity.js';
+import type { ChannelPlan } from '../provider/tcp/channel-plan.js';
 import {
   COMMAND_DROP_CHANNEL,
   COMMAND_SETTLE_CHANNEL,
@@ -22,6 +23,7 @@ import { type ProgressLimits, patienceMs } from './progress-watch.js';
 import { goneError, silenceError } from './recovery-error.js';
 import type { ChannelLoss, RecoveryHost } from './recovery-host.js';
 import { RedialAsk } from './redial-ask.js';
+import { Redialing } from './redialing.js';
 import { RETRY_LAST_MS, RetryDelay } from './retry-delay.js';
 
 export interface RecoveryLimits extends ProgressLimits {
@@ -40,20 +42,12 @@ const ENDED_MS = 500;
 /** What a peer confirms as it leaves comes by other connections than its goodbye, maybe later. */
 const GOODBYE_MS = 500;
 
-interface Waiting {
-  readonly atUs: number;
-  readonly cancel: () => void;
-}
-
 export class Recovery {
   readonly book: ChannelBook;
   readonly #host: RecoveryHost;
   readonly #index: number;
   readonly #limits: RecoveryLimits;
   readonly #downWaiters: { channel: ChannelIndex; resolve: () => void }[] = [];
-  readonly #dialing = new Set<number>();
-  /** Attempts that will be made, by channel. */
-  readonly #waiting = new Map<number, Waiting>();
   readonly #delays: readonly RetryDelay[];
   #cancelJudge: (() => void) | undefined;
   #cancelLoss: (() => void) | undefined;
@@ -63,6 +57,8 @@ export class Recovery {
   readonly #reasons: string[] = [];
   readonly #fences: FenceClock;
   readonly #asking: RedialAsk;
+  /** Where this end is the one that dials. */
+  readonly #redialing: Redialing | undefined;
   #ended: TcpxError | undefined;
   #goodbye: TcpxError | undefined;
   #isOver = false;
@@ -73,19 +69,22 @@ export class Recovery {
     host: RecoveryHost,
     sessionIndex: SessionIndex,
     lanes: readonly number[],
+    plan: ChannelPlan,
     limits: RecoveryLimits,
   ) {
     this.#host = host;
     this.#index = sessionIndex;
     this.#limits = limits;
-    this.book = new ChannelBook(lanes);
+    this.book = new ChannelBook(lanes, plan);
     this.#delays = lanes.map(() => new RetryDelay(limits.reconnectMs, host.nowUs()));
     this.#asking = new RedialAsk({
       nowUs: () => host.nowUs(),
       after: (delayMs, act) => this.#after(delayMs, act),
-      isNeeded: () => !this.#isOver && !this.#isMoving,
-      ask: (channel) => host.askRedial(channel, this.book.epoch(channel)),
+      isNeeded: () => !this.#isOver && !this.book.isMoving,
+      // The first of all where there was none yet.
+      ask: (channel) => host.askRedial(channel, Math.max(0, this.book.epoch(channel))),
     });
+    this.#redialing = this.#redialingOf(host);
     const timeMs = patienceMs(limits);
     this.#fences = new FenceClock(
       (act) => this.#after(timeMs, act),
@@ -96,12 +95,30 @@ export class Recovery {
     );
   }
 
+  #redialingOf(host: RecoveryHost): Redialing | undefined {
+    const { redial, peer } = host;
+    if (redial === undefined) return undefined;
+    return new Redialing({
+      peer,
+      book: this.book,
+      nowUs: () => host.nowUs(),
+      after: (delayMs, act) => this.#after(delayMs, act),
+      isOver: () => this.#isOver,
+      redial,
+      delayMs: (channel) => this.#delay(channel).afterFailure(),
+      answer: (channel, epoch) => this.#answer(channel, epoch),
+      onGone: (outcome) => host.lose(goneError(peer, outcome, this.#lastError)),
+      lose: (error) => host.lose(error),
+    });
+  }
+
   /** A connection was handed to its lane. */
   onAttached(channel: ChannelIndex, epoch: Epoch): void {
     this.#forgetEnd();
+    const isBack = this.book.epoch(channel) >= 0;
     this.#delay(channel).onMade(this.#host.nowUs());
     if (this.book.setUp(channel, epoch).isToDrop) this.#drop(channel);
-    if (epoch > 0) {
+    if (isBack) {
       this.#host.log.warn('channel is back', { peer: this.#host.peer, channel, epoch });
       this.#host.tellChannel(channel, 'up');
     }
@@ -203,6 +220,12 @@ export class Recovery {
     this.#judgeSoon();
   }
 
+  /** One that nobody has made yet is worth a connection now. */
+  want(channel: ChannelIndex): void {
+    if (this.#isOver || !this.book.isAbsent(channel)) return;
+    (this.#redialing ?? this.#asking).want(channel);
+  }
+
   /** Something is known of it that does not show in what moves. */
   giveUp(channel: ChannelIndex, epoch: Epoch, reason: string): void {
     if (this.#isOver || !this.book.isUp(channel) || this.book.epoch(channel) !== epoch) return;
@@ -222,8 +245,8 @@ export class Recovery {
   // One that stands still while others move is given up. Where all do, there is nothing to gain by
   // giving up, but a new connection may come through where the old ones do not.
   #judge(): void {
-    const { stalled, living } = this.book;
-    if (stalled.length < living.length) {
+    const { stalled } = this.book;
+    if (this.book.isMoving) {
       for (const channel of stalled) this.#drop(channel);
       return;
     }
@@ -271,7 +294,13 @@ export class Recovery {
 
   /** The peer cannot dial: a connection is lost there, or nothing moves on it. */
   onRedialAsked(channel: ChannelIndex, epoch: Epoch): void {
-    if (this.#isOver || !this.book.setDoubted(channel, epoch)) return;
+    if (this.#isOver) return;
+    if (channel < this.book.count && this.book.isAbsent(channel)) {
+      // A server that posts more than before wants one that nobody has needed so far.
+      if (epoch === 0) this.want(channel);
+      return;
+    }
+    if (!this.book.setDoubted(channel, epoch)) return;
     const { peer, log } = this.#host;
     log.info('peer asks for a new connection', { peer, channel, epoch });
     this.#redialSoon(channel, 0);
@@ -283,17 +312,13 @@ export class Recovery {
     this.#cancelEnd = undefined;
   }
 
-  get #isMoving(): boolean {
-    return this.book.living.length > this.book.stalled.length;
-  }
-
   // Counts down to the loss of the session while nothing moves.
   #weighLoss(): void {
     const { living } = this.book;
     if (this.#ended !== undefined && living.length === 0) {
       this.#cancelEnd ??= this.#after(ENDED_MS, () => this.#loseEnded());
     }
-    if (this.#isMoving) {
+    if (this.book.isMoving) {
       this.#cancelLoss?.();
       this.#cancelLoss = undefined;
       return;
@@ -316,51 +341,7 @@ export class Recovery {
   }
 
   #redialSoon(channel: ChannelIndex, delayMs: number): void {
-    if (this.#host.redial === undefined) {
-      this.#asking.askSoon(channel, delayMs);
-      return;
-    }
-    const atUs = this.#host.nowUs() + delayMs * 1000;
-    const waiting = this.#waiting.get(channel);
-    if (this.#dialing.has(channel) || (waiting !== undefined && waiting.atUs <= atUs)) return;
-    // Patience with one that stands still ends when it is lost, or the peer asks.
-    waiting?.cancel();
-    const cancel = this.#after(delayMs, () => {
-      this.#waiting.delete(channel);
-      this.#dialing.add(channel);
-      this.#redial(channel).catch((error: unknown) => {
-        this.#host.lose(toTcpxError(error, 'ERR_SYS_CALL', `${this.#host.peer}: attach anew`));
-      });
-    });
-    this.#waiting.set(channel, { atUs, cancel });
-  }
-
-  async #redial(channel: ChannelIndex): Promise<void> {
-    const { redial } = this.#host;
-    const isNeeded = !this.book.isUp(channel) || this.book.isDoubted(channel) || !this.#isMoving;
-    if (this.#isOver || redial === undefined || !isNeeded) {
-      this.#dialing.delete(channel);
-      return;
-    }
-    const epoch = this.book.nextEpoch(channel);
-    const outcome = await redial(channel, epoch);
-    this.#dialing.delete(channel);
-    if (this.#hasStopped()) return;
-    if (outcome === 'attached') {
-      if (this.book.isDoubted(channel))
-        this.#redialSoon(channel, this.#delay(channel).afterFailure());
-      return;
-    }
-    if (this.book.setFailed(channel, epoch).isToAnswer) this.#answer(channel, epoch);
-    if (outcome === 'unknown' || (outcome === 'refused' && this.book.living.length === 0)) {
-      this.#host.lose(goneError(this.#host.peer, outcome, this.#lastError));
-      return;
-    }
-    this.#redialSoon(channel, this.#delay(channel).afterFailure());
-  }
-
-  #hasStopped(): boolean {
-    return this.#isOver;
+    (this.#redialing ?? this.#asking).soon(channel, delayMs);
   }
 
   /** Closes this end of a channel, if it lives, so that its index can be attached anew. */
@@ -389,7 +370,7 @@ export class Recovery {
     this.#cancelEnd?.();
     this.#fences.stop();
     this.#asking.stop();
-    for (const { cancel } of this.#waiting.values()) cancel();
+    this.#redialing?.stop();
     for (const { resolve } of this.#downWaiters.splice(0)) resolve();
   }
 }

@@ -14,6 +14,8 @@ interface RedialAskHost {
 
 export class RedialAsk {
   readonly #host: RedialAskHost;
+  /** By channel, when the client was told last that it is wanted. */
+  readonly #wantedUs = new Map<ChannelIndex, number>();
   #next:
     | { readonly channel: ChannelIndex; readonly atUs: number; readonly cancel: () => void }
     | undefined;
@@ -23,7 +25,7 @@ export class RedialAsk {
   }
 
   /** After this time, unless it is asked earlier anyway; then again and again. */
-  askSoon(channel: ChannelIndex, delayMs: number): void {
+  soon(channel: ChannelIndex, delayMs: number): void {
     const atUs = this.#host.nowUs() + delayMs * 1000;
     if (this.#next !== undefined && this.#next.atUs <= atUs) return;
     this.#next?.cancel();
@@ -31,14 +33,23 @@ export class RedialAsk {
       this.#next = undefined;
       if (!this.#host.isNeeded()) return;
       this.#host.ask(channel);
-      this.askSoon(channel, RETRY_LAST_MS);
+      this.soon(channel, RETRY_LAST_MS);
     });
     this.#next = { channel, atUs, cancel };
   }
 
+  /** For one that nobody has made yet: posts want the same channel again and again. */
+  want(channel: ChannelIndex): void {
+    const nowUs = this.#host.nowUs();
+    const wantedUs = this.#wantedUs.get(channel) ?? Number.NEGATIVE_INFINITY;
+    if (nowUs - wantedUs < RETRY_LAST_MS * 1000) return;
+    this.#wantedUs.set(channel, nowUs);
+    this.#host.ask(channel);
+  }
+
   /** What would be asked later is asked now. */
   askNow(): void {
-    if (this.#next !== undefined) this.askSoon(this.#next.channel, 0);
+    if (this.#next !== undefined) this.soon(this.#next.channel, 0);
   }
 
   stop(): void {

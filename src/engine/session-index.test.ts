@@ -6,7 +6,7 @@ import { type IndexedSession, SessionIndex } from './session-index.js';
 const agreement = { channels: 2, windowChunks: 16, chunkBytes: 4096 };
 
 function session(index: number, id: number, role: 'client' | 'server' = 'server'): IndexedSession {
-  return { facts: { index, id, role, agreement } };
+  return { facts: { index, id, role, agreement, plan: { peers: 3 } } };
 }
 
 test('session index: the lowest free index is next, also after some have left', () => {

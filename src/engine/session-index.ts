@@ -3,15 +3,13 @@
 
 import { assert } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
-import type { Agreement } from '../wire/control-frame.js';
-import { readsBytes } from './reads-budget.js';
+import { type ReadsTerms, readsBytes } from './reads-budget.js';
 
 export interface IndexedSession {
-  readonly facts: {
+  readonly facts: ReadsTerms & {
     readonly index: number;
     readonly id: number;
     readonly role: 'client' | 'server';
-    readonly agreement: Agreement;
   };
 }
 
@@ -23,6 +21,7 @@ export class SessionIndex<S extends IndexedSession> {
   /** No lower index is free. */
   #lowestFree = 0;
   #readsBytes = 0;
+  #count = 0;
 
   constructor(sessionsMax: number) {
     this.#sessionsMax = sessionsMax;
@@ -31,6 +30,10 @@ export class SessionIndex<S extends IndexedSession> {
   /** What the reads of all peers could take here. */
   get readsBytes(): number {
     return this.#readsBytes;
+  }
+
+  get count(): number {
+    return this.#count;
   }
 
   list(): S[] {
@@ -55,19 +58,21 @@ export class SessionIndex<S extends IndexedSession> {
   }
 
   add(session: S): void {
-    const { index, id, role, agreement } = session.facts;
+    const { index, id, role } = session.facts;
     assert(this.#byIndex[index] === undefined, 'a session takes a free index');
     this.#byIndex[index] = session;
     if (role === 'server') this.#served.set(id, session);
-    this.#readsBytes += readsBytes(agreement);
+    this.#readsBytes += readsBytes(session.facts);
+    this.#count++;
   }
 
   remove(session: S): void {
-    const { index, id, role, agreement } = session.facts;
+    const { index, id, role } = session.facts;
     assert(this.#byIndex[index] === session, 'a session leaves its own index, once');
     this.#byIndex[index] = undefined;
     if (role === 'server') this.#served.delete(id);
-    this.#readsBytes -= readsBytes(agreement);
+    this.#readsBytes -= readsBytes(session.facts);
+    this.#count--;
     this.#lowestFree = Math.min(this.#lowestFree, index);
   }
 }

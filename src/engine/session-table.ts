@@ -9,6 +9,7 @@ import { SecretBytes } from '../base/secret-bytes.js';
 import { abortSocket } from '../os/connection-counters.js';
 import { closeSocket } from '../os/dial.js';
 import { loadCrc32 } from '../os/fixed-memory.js';
+import { type ChannelPlan, channelPlan, whoseChannel } from '../provider/tcp/channel-plan.js';
 import {
   COMMAND_ADD_CHANNEL,
   COMMAND_CLOSE_SESSION,
@@ -16,7 +17,7 @@ import {
 } from '../provider/tcp/lane/messages.js';
 import { lanesOfChannels } from '../provider/tcp/lane-placement.js';
 import { LINK_WORDS } from '../provider/tcp/shm/shm-link.js';
-import { ControlKind, MATCH_INDEX } from '../wire/control-frame.js';
+import { MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
 import { LiveSession, type SessionHost } from './live-session.js';
 import type { NewChannel, NewSession } from './new-session.js';
@@ -72,6 +73,10 @@ export class SessionTable {
     this.#closeConnection(fd);
   }
 
+  get count(): number {
+    return this.#index.count;
+  }
+
   list(): LiveSession[] {
     return this.#index.list();
   }
@@ -92,11 +97,12 @@ export class SessionTable {
     const { readsBytesMax = Number.POSITIVE_INFINITY } = this.#options;
     const { sharing: agreed, ...terms } = options;
     const { agreement, choice, control } = terms;
-    checkReadsBudget(agreement, this.#index.readsBytes, readsBytesMax);
+    const plan = channelPlan(agreement.channels, terms.role, terms.late);
+    checkReadsBudget({ agreement, plan }, this.#index.readsBytes, readsBytesMax);
     const wanted = choice.provider === 'tcpx' ? besidePlugin(agreed) : agreed;
-    const sharing = new SessionSharing(control.where, wanted, agreement.channels, this.#shared);
+    const sharing = new SessionSharing(control.where, wanted, plan.count, this.#shared);
     try {
-      return this.#make(index, terms, sharing);
+      return this.#make(index, terms, plan, sharing);
     } catch (error) {
       // There is no session that would give it back at its end.
       sharing.end();
@@ -104,7 +110,12 @@ export class SessionTable {
     }
   }
 
-  #make(index: number, options: Omit<NewSession, 'sharing'>, sharing: SessionSharing): LiveSession {
+  #make(
+    index: number,
+    options: Omit<NewSession, 'sharing'>,
+    plan: ChannelPlan,
+    sharing: SessionSharing,
+  ): LiveSession {
     const { lanes, nicCount } = this.#options;
     const {
       control,
@@ -118,10 +129,12 @@ export class SessionTable {
       ...given
     } = options;
     const { where } = control;
-    const here = { threads: lanes.threadCount, hasOwn: lanes.own !== undefined, nics: nicCount };
-    const channelLanes = lanesOfChannels(index, given.agreement.channels, here);
+    const { threadCount: threads, own } = lanes;
+    const here = { threads, own: own?.use, nics: nicCount };
+    const channelLanes = lanesOfChannels(index, plan, here);
     const facts = {
       ...given,
+      plan,
       provider: choice.provider,
       providerReason: choice.reason,
       choices: this.#options.choicesOf?.(given.agreement, terms) ?? [],
@@ -136,7 +149,6 @@ export class SessionTable {
         return sharing.reason;
       },
       nics: channelLanes.map(() => ''),
-      lanes: [...new Set(channelLanes)],
     };
     const session = new LiveSession(this.#host, facts, sharing, {
       show: (made) => new SessionFace(made),
@@ -145,7 +157,6 @@ export class SessionTable {
       match: (made) => this.#matchedOf(made, connectMatch),
     });
     session.reconnect = reconnect;
-    session.holders = facts.lanes.length + (session.matched === undefined ? 0 : 1);
     this.#index.add(session);
     return session;
   }
@@ -176,10 +187,10 @@ export class SessionTable {
       hasInFlight: () => this.#transfers.hasInFlight(session),
       redial:
         redial === undefined ? undefined : (channel, epoch) => redial(session, channel, epoch),
-      askRedial: (channel, epoch) => this.askRedial(session, channel, epoch),
+      askRedial: (channel, epoch) => session.askRedial(channel, epoch),
       onControlLost: (epoch) => session.keeper.onMissed(epoch),
     };
-    return new Recovery(host, session.facts.index, lanes, limits);
+    return new Recovery(host, session.facts.index, lanes, session.facts.plan, limits);
   }
 
   #keeperOf(
@@ -211,32 +222,6 @@ export class SessionTable {
       },
       first,
     );
-  }
-
-  // Without a control connection nobody can be asked now: it is asked for again later.
-  askRedial(session: LiveSession, channelIndex: ChannelIndex, epoch: Epoch): void {
-    if (!session.control.isOpen) return;
-    try {
-      session.control.send({ kind: ControlKind.Redial, channelIndex, epoch });
-    } catch {
-      // The failure of the connection has been told to its keeper.
-    }
-  }
-
-  /** The server's: whether a control connection with this number may follow. */
-  assertControl(session: LiveSession, epoch: Epoch): void {
-    if (!session.isReady) {
-      throw new TcpxError('ERR_PEER_STALE_SESSION', `${session.peer}: the session is not open`);
-    }
-    session.keeper.assertNext(epoch);
-  }
-
-  /** A control connection that follows a lost one has proved itself. */
-  attachControl(session: LiveSession, control: SessionControl, epoch: Epoch): void {
-    if (session.isEnding()) {
-      throw new TcpxError('ERR_PEER_LOST', `${session.peer}: the session ended while attaching`);
-    }
-    session.keeper.replace(control, epoch);
   }
 
   // Without room for a fence nothing can be settled: better no session than one that hangs.
@@ -287,11 +272,11 @@ export class SessionTable {
     const { windowChunks, chunkBytes, channels } = agreement;
     const place = link?.toWords() ?? NO_LINK;
     const words = [fd, index, channel, epoch, windowChunks, chunkBytes, channels];
-    words.push(isChecked ? 1 : 0, ...place);
+    words.push(isChecked ? 1 : 0, whoseChannel(session.facts.plan, channel), ...place);
     this.#options.lanes.command(book.lane(channel), COMMAND_ADD_CHANNEL, words);
     session.recovery.onAttached(channel, epoch);
     if (session.isReady) this.#transfers.moves.onChannelsChanged(session);
-    if (session.isReady || !book.isWhole) return false;
+    if (session.isReady || !book.isBegun) return false;
     this.#setReady(session);
     return true;
   }
@@ -333,8 +318,12 @@ export class SessionTable {
     session.recovery.stop();
     session.keeper.stop();
     this.#transfers.moves.giveUpStranded(session);
+    const { usedLanes } = session.recovery.book;
+    session.holders = usedLanes.length + (session.matched === undefined ? 0 : 1);
+    // No channel ever came, so that nobody has to let go of one.
+    if (session.holders === 0) this.#end(session);
     void session.matched?.end(error).then(() => this.onLaneClosed(session.facts.index));
-    for (const lane of session.facts.lanes) {
+    for (const lane of usedLanes) {
       if (this.#options.lanes.isAlive(lane)) {
         // A goodbye does not hide what was done before it.
         const isGoodbye = error.code === 'ERR_PEER_GOODBYE';
@@ -350,9 +339,10 @@ export class SessionTable {
   onLinkDown(nic: string): void {
     for (const { recovery, facts, isReady } of this.list()) {
       const { living } = recovery.book;
-      const hit = living.filter((channel) => facts.nics[channel] === nic);
+      const isHit = (channel: number): boolean => facts.nics[channel] === nic;
       // Where no other is left there is nothing to gain: the link may be back soon.
-      if (!isReady || hit.length === living.length) continue;
+      if (!isReady || living.every(isHit)) continue;
+      const hit = recovery.book.up.filter(isHit);
       for (const channel of hit) {
         recovery.giveUp(channel, recovery.book.epoch(channel), `link ${nic} is down`);
       }
@@ -367,7 +357,7 @@ export class SessionTable {
         session.sayGoodbye('a lane has failed');
         this.#abortSockets(session, laneIndex);
         this.close(session, error);
-      } else if (session.facts.lanes.includes(laneIndex)) {
+      } else if (session.recovery.book.usedLanes.includes(laneIndex)) {
         this.#abortSockets(session, laneIndex);
         this.onLaneClosed(session.facts.index);
       }
@@ -387,7 +377,10 @@ export class SessionTable {
     const session = this.#index.at(index);
     if (session === undefined) return;
     session.holders--;
-    if (session.holders > 0) return;
+    if (session.holders === 0) this.#end(session);
+  }
+
+  #end(session: LiveSession): void {
     this.#index.remove(session);
     session.sharing.end();
     this.#transfers.abandonSession(session);

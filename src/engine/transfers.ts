@@ -93,9 +93,8 @@ export class Transfers implements TransferHost {
     this.moves = options.carrier.moves;
     this.#clock = options.clock ?? systemClock;
     this.#table = options.table;
-    const takeEvents = (): number => options.lanes.takeEvents();
-    const { shared } = options.lanes;
-    this.#finishWait = new FinishWait(shared, options.spinUs, this.#clock, takeEvents);
+    const look = (): number => (options.lanes.own?.poll() ?? 0) + options.lanes.takeEvents();
+    this.#finishWait = new FinishWait(options.lanes.shared, options.spinUs, this.#clock, look);
     this.#pump = new AwaitPump(options);
     this.#watch = new WorkWatch({
       timers: options.timers,
@@ -279,7 +278,7 @@ export class Transfers implements TransferHost {
       providerReason: 'messages go over tcp',
     });
     if (isLost) return transfer;
-    carrier.submitMessage(this.#enter(transfer, session, carrier, NO_REGIONS, undefined));
+    carrier.submitMessage(this.#enter(transfer, session, carrier, NO_REGIONS, undefined), isSignal);
     return transfer;
   }
 
@@ -343,7 +342,11 @@ export class Transfers implements TransferHost {
     if (entry?.carrier.capability === 'matched') {
       entry.session.matched?.epochs.assertSettling();
       this.#options.waitMatched?.(timeoutMs);
-    } else if (!this.#options.lanes.isMovedHere) this.#finishWait.wait(timeoutMs);
+      return;
+    }
+    const { lanes, carrier } = this.#options;
+    if (lanes.inline.length > 0) return; // the next poll moves what there is to move
+    this.#finishWait.wait(timeoutMs, carrier.isOwnPost(slot) ? lanes.own : undefined);
   }
 
   nowUs(): number {

@@ -5,6 +5,7 @@ import { type Config, withAuto } from '../base/config.js';
 import { splitNics } from '../base/interface-list.js';
 import { CONGESTION_AUTO, congestionHere, kernelCongestion } from '../os/congestion.js';
 import type { Choice } from '../provider/receipt.js';
+import type { OwnLaneUse } from '../provider/tcp/lane/own-lane.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { choicesOf, type PeerTerms } from './choices.js';
 import { hasOwnLane, type TuningFacts, tune, tuneServed } from './tuning.js';
@@ -21,9 +22,10 @@ export function tunedServed(config: Config): Config {
   return tuneServed(config, factsOf(config));
 }
 
-/** Whether a service's thread has a lane of its own in the engine of this client. */
-export function isOwnLaneServed(config: Config): boolean {
-  return hasOwnLane(config, factsOf(config));
+/** What the lane of the thread that opens an engine is for, where that thread has one. */
+export function ownLaneUseHere(config: Config, isShared = false): OwnLaneUse | undefined {
+  if (!hasOwnLane(config, factsOf(config))) return undefined;
+  return isShared ? 'all' : 'posts';
 }
 
 function factsOf(config: Config): TuningFacts {

@@ -68,20 +68,26 @@ test('tuning: an engine of a service has few lanes, and looks longer where cores
     const config = tune(tuneServed(loadConfig({ options }), facts), facts);
     return [hasOwnLane(config, facts), config.values['flow.channels']];
   };
-  assert.deepEqual(ownOf({}, 16), [true, 5], 'a channel more than there are lanes');
+  assert.deepEqual(ownOf({}, 16), [true, 4]);
   assert.deepEqual(ownOf({}, 2), [false, 1]);
-  assert.deepEqual(ownOf({ 'service.ownLane': 'on' }, 2), [true, 2]);
-  assert.deepEqual(ownOf({ 'service.ownLane': 'off' }, 16), [false, 4]);
-  assert.deepEqual(ownOf({ 'service.ownLane': 'auto' }, 16), [true, 5]);
-  assert.deepEqual(ownOf({ 'flow.channels': 3 }, 16), [false, 3], 'none is to spare');
-  assert.deepEqual(ownOf({ 'flow.channels': 3, 'lane.count': 2 }, 16), [true, 3]);
-  assert.deepEqual(ownOf({ 'lane.count': 16 }, 64), [false, 16], 'there are no more');
-  assert.deepEqual(ownOf({ 'service.ownLane': 'on' }, 16, 4), [false, 4], 'NICs have them all');
+  assert.deepEqual(ownOf({ 'lane.own': 'on' }, 2), [true, 1]);
+  assert.deepEqual(ownOf({ 'lane.own': 'off' }, 16), [false, 4]);
+  assert.deepEqual(ownOf({ 'lane.own': 'auto' }, 16), [true, 4]);
+  assert.deepEqual(ownOf({ 'lane.own': 'on' }, 16, 4), [false, 4], 'NICs have lanes of theirs');
   assert.deepEqual(ownOf({ 'lane.progress': 'caller' }, 16), [false, 1]);
   const spinOf = (options: Options, cpus: number) =>
     tune(loadConfig({ options }), { cpus, nics: 0 }).values['service.spinUs'];
   assert.deepEqual([spinOf({}, 2), spinOf({}, 16)], [100, 1000]);
   assert.equal(spinOf({ 'service.spinUs': 7 }, 16), 7);
+});
+
+test('tuning: the thread that posts has a lane of its own, unless NICs or callers have all', () => {
+  const ownOf = (options: Options, nics = 0) => {
+    const facts = { cpus: 2, nics };
+    return hasOwnLane(tune(loadConfig({ options }), facts), facts);
+  };
+  assert.deepEqual([ownOf({}), ownOf({ 'lane.own': 'off' }), ownOf({}, 1)], [true, false, false]);
+  assert.equal(ownOf({ 'lane.progress': 'caller' }), false);
 });
 
 test('tuning: each choice says why, and is nobody’s firm wish', () => {

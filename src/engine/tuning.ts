@@ -2,7 +2,7 @@
 // same values, and each value says why.
 
 import { type Config, isByHand, withAuto } from '../base/config.js';
-import type { SettingName, SettingValues } from '../base/settings.js';
+import type { SettingName } from '../base/settings.js';
 
 export interface TuningFacts {
   /** CPUs that this process may run on. */
@@ -26,6 +26,7 @@ const LANES_MIN = 2;
 const LANES_MAX = 8;
 const CHANNELS_MAX = 16;
 const PEER_REASON = 'to peers nearer than some milliseconds; more to far ones';
+const OWN_REASON = 'for less than 128 KiB that a program posts and polls for, without named NICs';
 const WAY_REASON = 'by splice, or by copy for sizes where a session finds that 5 % faster';
 
 function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
@@ -77,24 +78,15 @@ export function tuneServed(config: Config, { cpus, nics }: TuningFacts): Config 
   const lanes = nics > 0 ? Math.min(nics, byCpus) : byCpus;
   const reason = `one of a service’s engines, ${cpus} CPUs`;
   let tuned = withAuto(config, 'lane.count', lanes, reason);
-  tuned = withAuto(tuned, 'service.ownLane', cpus < CPUS_TO_SPARE ? 'off' : 'on', `${cpus} CPUs`);
-  if (isOwnLaneWanted(tuned.values) && nics === 0) {
-    const channels = Math.min(CHANNELS_MAX, tuned.values['lane.count'] + 1);
-    const spare = 'one for each lane, and one for small transfers';
-    tuned = withAuto(tuned, 'flow.channels', channels, spare);
-  }
+  tuned = withAuto(tuned, 'lane.own', cpus < CPUS_TO_SPARE ? 'off' : 'on', reason);
   if (cpus < CPUS_TO_SPARE) return tuned;
   return withAuto(tuned, 'lane.spinUs', SERVED_SPIN_US, `at most; ${cpus} CPUs have one to spare`);
 }
 
-/** Whether a channel is to spare for it. NICs that are named have lanes and channels of theirs. */
+/** Whether the thread that posts has a lane of its own. Named NICs have lanes of theirs. */
 export function hasOwnLane({ values }: Config, { nics }: Pick<TuningFacts, 'nics'>): boolean {
-  const isSpare = values['flow.channels'] === values['lane.count'] + 1;
-  return isSpare && isOwnLaneWanted(values) && nics === 0;
-}
-
-function isOwnLaneWanted(values: SettingValues): boolean {
-  return values['service.ownLane'] === 'on' && values['lane.progress'] === 'lanes';
+  const isWanted = values['lane.own'] !== 'off' && values['lane.progress'] === 'lanes';
+  return isWanted && nics === 0;
 }
 
 function chooseServiceSpin(config: Config, { cpus }: TuningFacts): ChosenCount {
@@ -127,6 +119,7 @@ export function tune(config: Config, facts: TuningFacts): Config {
   const chosen: readonly (readonly [SettingName, Chosen])[] = [
     ['flow.channels', channels],
     ['lane.spinUs', spin],
+    ['lane.own', { value: config.values['lane.own'] === 'off' ? 'off' : 'on', reason: OWN_REASON }],
     ['service.spinUs', chooseServiceSpin(config, facts)],
     ['flow.chunkBytes', { value: values['flow.chunkBytes'], reason: PEER_REASON }],
     ['flow.windowChunks', { value: values['flow.windowChunks'], reason: PEER_REASON }],

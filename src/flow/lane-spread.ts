@@ -4,6 +4,7 @@
 // lanes that was fastest, and now and then tries the next one up or down. Pure.
 
 import { assert, at } from '../base/assert.js';
+import type { LaneIndex } from '../base/quantity.js';
 
 const LANE_BYTES = 2 * 1024 * 1024;
 /** The same where lanes copy each byte once more at an end: a byte is worth more of a lane. */
@@ -202,6 +203,11 @@ const SMALL_LOAD_MAX = FULL_LOAD / 4;
 export function loadOf(bytes: number): number {
   if (bytes >= SMALL_BYTES) return FULL_LOAD;
   return Math.max(1, Math.min(SMALL_LOAD_MAX, Math.ceil(bytes / LOAD_BYTES)));
+}
+
+/** Whether a lane has as much of small transfers as it shall have. */
+export function isFull(loads: readonly number[], lane: LaneIndex): boolean {
+  return at(loads, lane) >= FULL_LOAD;
 }
 
 /**

@@ -14,13 +14,15 @@ interface Case {
 const CASES: readonly Case[] = [
   { what: 'yield of nothing', restUs: 0, soundUs: 0, yieldUs: 0, nextUs: 0 },
   { what: 'longest that is no loss', restUs: 0, soundUs: 0, yieldUs: 500, nextUs: 0 },
-  { what: 'first loss', restUs: 0, soundUs: 0, yieldUs: 501, nextUs: 5000 },
-  { what: 'first loss after long peace', restUs: 0, soundUs: 9e6, yieldUs: 4000, nextUs: 5000 },
+  { what: 'first loss', restUs: 0, soundUs: 0, yieldUs: 501, nextUs: 1000 },
+  { what: 'first loss after long peace', restUs: 0, soundUs: 9e6, yieldUs: 4000, nextUs: 1000 },
   { what: 'no loss after a rest', restUs: 80_000, soundUs: 0, yieldUs: 500, nextUs: 0 },
   { what: 'loss right after a rest', restUs: 5000, soundUs: 0, yieldUs: 4000, nextUs: 10_000 },
   { what: 'loss soon after', restUs: 5000, soundUs: 4999, yieldUs: 4000, nextUs: 10_000 },
-  { what: 'loss long after', restUs: 5000, soundUs: 5000, yieldUs: 4000, nextUs: 5000 },
-  { what: 'loss long after many', restUs: 500_000, soundUs: 5e5, yieldUs: 4000, nextUs: 5000 },
+  { what: 'loss long after', restUs: 5000, soundUs: 5000, yieldUs: 4000, nextUs: 1000 },
+  { what: 'loss long after many', restUs: 500_000, soundUs: 5e5, yieldUs: 4000, nextUs: 1000 },
+  { what: 'worth its loss', restUs: 500_000, soundUs: 32_000, yieldUs: 4000, nextUs: 1000 },
+  { what: 'not worth it', restUs: 80_000, soundUs: 31_999, yieldUs: 4000, nextUs: 160_000 },
   { what: 'last doubling', restUs: 320_000, soundUs: 0, yieldUs: 4000, nextUs: 500_000 },
   { what: 'never longer', restUs: 500_000, soundUs: 0, yieldUs: 1e7, nextUs: 500_000 },
 ];
@@ -82,8 +84,8 @@ test('spin rest: the C library has the same rule', async () => {
 
 test('spin rest: one that loses its core again and again rests longer each time', () => {
   const looking = new Looking();
-  const rests = Array.from({ length: 9 }, () => looking.lose(3000));
-  const doubled = [5, 10, 20, 40, 80, 160, 320, 500, 500].map((ms) => ms * 1000);
+  const rests = Array.from({ length: 11 }, () => looking.lose(3000));
+  const doubled = [1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 500].map((ms) => ms * 1000);
   assert.deepEqual(rests, doubled);
 });
 

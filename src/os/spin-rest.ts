@@ -10,17 +10,20 @@ import { yieldCpu } from './thread.js';
 
 /** Threads that take turns need less; a time slice is longer. */
 export const YIELD_US_MAX = 500;
-export const REST_US_MIN = 5000;
+export const REST_US_MIN = 1000;
 export const REST_US_MAX = 500_000;
+/** Who has looked for so many times what a loss costs has gained by it, whatever came before. */
+const PEACE_PER_LOSS = 8;
 
 /**
  * How long to rest after a yield of `yieldUs`, 0 for not at all. `restUs`: how long it rested the
  * last time; `soundUs`: for how long it has looked since, without a loss. Idle time says nothing:
- * only one that has looked in peace for as long as it rested begins anew.
+ * only one that has looked in peace for as long as it rested, or for long enough to be worth the
+ * loss, begins anew. A compiler or collector thread takes a core twice a second.
  */
 export function nextRestUs(restUs: number, soundUs: number, yieldUs: number): number {
   if (yieldUs <= YIELD_US_MAX) return 0;
-  if (soundUs >= restUs) return REST_US_MIN;
+  if (soundUs >= Math.min(restUs, PEACE_PER_LOSS * yieldUs)) return REST_US_MIN;
   return Math.min(REST_US_MAX, restUs * 2);
 }
 

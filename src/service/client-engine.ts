@@ -12,7 +12,7 @@ import type { EngineTurns } from '../engine/engine-turns.js';
 import type { BlockColumns, RegionShare } from '../engine/internal.js';
 import { formatRegion, parseRegion } from '../engine/region-text.js';
 import type { Session } from '../engine/session.js';
-import { isOwnLaneServed, tunedServed } from '../engine/tuned-config.js';
+import { tunedServed } from '../engine/tuned-config.js';
 import { HOST_DEVICE } from '../gpu/staging-device.js';
 import type { Region, RegionDescriptor, RegionRights, RegionSource } from '../memory/region.js';
 import { checkAgentName } from '../nixl/names.js';
@@ -91,7 +91,7 @@ export class ClientEngine {
       config,
       log,
       gpuModule: memoryModuleOf(options.process),
-      hasOwnLane: isOwnLaneServed(config),
+      isOwnLaneShared: true,
       shareOf: (source) => shares.get(source)?.(),
       onSession: (session) => {
         inbox.admit(session);

@@ -46,6 +46,8 @@ export const Feature = {
   Checked: 32,
   /** Data channels may run over shared memory, where both ends are on one host. */
   MayShare: 64,
+  /** Channels may come late: those that were agreed, and one more for what each end posts. */
+  LateChannels: 128,
 } as const;
 
 export const ControlKind = {
@@ -99,7 +101,7 @@ export interface Agreement {
 /** Client → server: its proof and the settings it wants; explicit ones are not to be changed. */
 export interface Propose extends Agreement {
   readonly proof: Uint8Array;
-  /** Bits 0, 1, 2: channels, windowChunks, chunkBytes were set by hand. */
+  /** Bits 0, 1, 2: set by hand; 3: no fewer channels; 4: the session begins with one of them. */
   readonly explicit: number;
 }
 
@@ -133,7 +135,7 @@ export interface Goodbye {
   readonly reason: string;
 }
 
-/** Server → client: this connection is lost or stands still here, and only the client can dial. */
+/** Server → client: a connection is lost or stands still here, or is wanted first (epoch 0). */
 export interface Redial {
   readonly channelIndex: ChannelIndex;
   readonly epoch: Epoch;

@@ -19,6 +19,7 @@ export const FRAME_RULES: Readonly<Record<number, string>> = {
   11: 'a read answer has exactly the bytes asked for',
   12: `a refusal has one of the reasons ${REASONS} and names a WRITE or a READ_REQUEST`,
   13: 'positions in shared memory move forward, within the ring',
+  14: 'the channel of one end’s own carries operations of that end alone',
 };
 
 export const RULE_SEQUENCE = 8;
@@ -26,6 +27,7 @@ export const RULE_WINDOW = 9;
 export const RULE_UNASKED = 10;
 export const RULE_ANSWER_BYTES = 11;
 export const RULE_RING = 13;
+export const RULE_OWN_CHANNEL = 14;
 
 export function frameName(kind: number): string {
   return FRAME_NAMES[kind] ?? `kind ${kind}`;

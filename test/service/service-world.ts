@@ -11,7 +11,7 @@ import { LineProgram, type ProgramOptions } from './line-program.js';
 
 const START_MS_MAX = 20_000;
 /** As on a host with cores to spare, unless a test is about the other. */
-const OWN_LANE = { NIXL_TCPX_SERVICE_OWN_LANE: 'on' };
+const OWN_LANE = { NIXL_TCPX_LANE_OWN: 'on' };
 
 export interface ServiceOptions {
   readonly folder?: string;

@@ -65,7 +65,7 @@ const CANARIES: readonly Canary[] = [
     mutate: MUTATIONS.trustSilence,
     seen: /was lost without need/,
     // One in a thousand: most losses are noticed otherwise meanwhile.
-    from: 960,
+    from: 605,
     plan: (plan: SimPlan): SimPlan => ({ ...plain(plan), activeMax: 1, faults: 1 }),
   },
   {

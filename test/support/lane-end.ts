@@ -19,6 +19,7 @@ import {
 import { NOTIFICATION_EVENT_BYTES } from '../../src/os/record-ring.js';
 import { type Block, checkBlocks } from '../../src/provider/block-columns.js';
 import type { SourceEvent } from '../../src/provider/contract.js';
+import { CHANNEL_BOTH } from '../../src/provider/tcp/channel-plan.js';
 import type { LaneHooks, PortOrder } from '../../src/provider/tcp/lane/lane-commands.js';
 import { destroyLaneCore, LaneCore, laneRings } from '../../src/provider/tcp/lane/lane-core.js';
 import { stepLane } from '../../src/provider/tcp/lane/lane-step.hot.js';
@@ -104,12 +105,12 @@ export class LaneEnd implements LaneHooks {
     this.transfers = new TransferTable(this.shared, transfersAt, SHAPE.transferCount);
   }
 
-  addChannel(port: StreamPort, session = 0): void {
+  addChannel(port: StreamPort, session = 0, whose: number = CHANNEL_BOTH): void {
     const index = this.#ports.push(port) - 1;
     const { windowChunks, chunkBytes, channels, isChecked } = this.#agreement;
     const channel = session === 0 ? index : 0;
     const words = [index, session, channel, 0, windowChunks, chunkBytes, channels];
-    words.push(isChecked === true ? 1 : 0, 0, 0, 0);
+    words.push(isChecked === true ? 1 : 0, whose, 0, 0, 0);
     this.command(messages.COMMAND_ADD_CHANNEL, words);
   }
 

@@ -4,6 +4,7 @@ import { type Random, seededRandom } from '../../src/base/random.js';
 import { memoryRange, type Region } from '../../src/memory/region.js';
 import type { Block } from '../../src/provider/block-columns.js';
 import type { Channel } from '../../src/provider/tcp/lane/channel.js';
+import { CHANNEL_BOTH, CHANNEL_OWN, CHANNEL_PEERS } from '../../src/provider/tcp/channel-plan.js';
 import { COMMAND_OPEN_DEVICE } from '../../src/provider/tcp/lane/messages.js';
 import { LaneEnd } from './lane-end.js';
 import { SimulatedGpus, toDeviceAddr } from './simulated-gpu.js';
@@ -22,6 +23,8 @@ export interface LanePairOptions {
   readonly isChecked?: boolean;
   readonly receiveBytes?: number;
   readonly link?: Omit<LinkOptions, 'random'>;
+  /** The first end alone posts on every channel. */
+  readonly isOwn?: boolean;
   /** Both ends have simulated GPUs. */
   readonly hasGpus?: boolean;
 }
@@ -55,8 +58,8 @@ export class LanePair {
     for (let channel = 0; channel < agreement.channels; channel++) {
       const link = createVirtualLink({ random: this.random, ...options.link });
       this.links.push(link);
-      this.a.addChannel(link.a);
-      this.b.addChannel(link.b);
+      this.a.addChannel(link.a, 0, options.isOwn === true ? CHANNEL_OWN : CHANNEL_BOTH);
+      this.b.addChannel(link.b, 0, options.isOwn === true ? CHANNEL_PEERS : CHANNEL_BOTH);
     }
     this.a.step();
     this.b.step();

@@ -5,8 +5,11 @@ import type { LaneSession } from './lane-carrier.js';
 import type { RequestPlan } from './lane-request.js';
 import type { LaneSet } from './lane-set.js';
 
-/** Fewer bytes than this the thread that posts moves itself, where it has a lane of its own. */
-const OWN_BYTES = 128 * 1024;
+/**
+ * Fewer bytes than this the thread that posts moves itself, where it has a lane of its own; so many
+ * are worth all channels of a session.
+ */
+export const LARGE_BYTES = 128 * 1024;
 export const OWN_REASON = 'auto: fewer than 128 KiB, which the posting thread moves itself';
 /**
  * A request of memory that lanes copy is cut for so many channels at least: while one piece is
@@ -23,72 +26,117 @@ export interface ChosenLanes {
 }
 
 interface Sides {
-  readonly small: ChosenLanes;
-  readonly large: ChosenLanes;
+  readonly own: ChosenLanes | undefined;
+  readonly threads: ChosenLanes;
 }
 
 /** What small transfers take of a session's lanes, and what large ones. */
 export class LaneSides {
   readonly #lanes: Pick<LaneSet, 'own' | 'threadCount'>;
+  readonly #largeBytes: number;
   /** By the lanes of a session that live. */
   readonly #known = new WeakMap<readonly number[], Sides>();
 
-  constructor(lanes: Pick<LaneSet, 'own' | 'threadCount'>) {
+  /** `largeBytes`: see LARGE_BYTES. */
+  constructor(lanes: Pick<LaneSet, 'own' | 'threadCount'>, largeBytes: number) {
     this.#lanes = lanes;
+    this.#largeBytes = largeBytes;
   }
 
-  /** A GPU copies while its lane does other things, and nobody tells that it is done. */
-  lanesFor({ recovery }: LaneSession, bytes: number, memory: LaneMemory): ChosenLanes {
-    const { small, large } = this.#of(recovery.book.livingLanes);
-    return bytes < OWN_BYTES && memory !== 'staged' ? small : large;
+  /** What a transfer of so many bytes is cut for, whenever it is posted. */
+  usual({ recovery }: LaneSession, bytes: number, memory: LaneMemory): ChosenLanes {
+    const { own, threads } = this.#of(recovery.book.livingLanes);
+    return this.#lanes.own?.use === 'all' && this.#isSmall(bytes, memory)
+      ? (own ?? threads)
+      : threads;
+  }
+
+  /**
+   * What is posted now takes. `hasRoom`: what this thread's own lane has in hand leaves room for
+   * more; a program that posts without end and looks later has threads for the rest.
+   */
+  now(session: LaneSession, bytes: number, memory: LaneMemory, hasRoom: boolean): ChosenLanes {
+    const { recovery } = session;
+    const { own, threads } = this.#of(recovery.book.livingLanes);
+    const lane = this.#lanes.own;
+    if (lane === undefined || !this.#isSmall(bytes, memory) || !lane.isLookedAt) return threads;
+    if (own === undefined) {
+      // The next ones have it.
+      if (session.facts.plan.own >= 0) recovery.want(session.facts.plan.own);
+      return threads;
+    }
+    return lane.use === 'all' || hasRoom ? own : threads;
+  }
+
+  /** Lanes with threads, where there are any. */
+  threads({ recovery }: LaneSession): ChosenLanes {
+    return this.#of(recovery.book.livingLanes).threads;
   }
 
   /** Lanes that may take, now, what was begun on this side. */
   sideOf({ recovery }: LaneSession, isOwn: boolean): readonly number[] {
-    const { small, large } = this.#of(recovery.book.livingLanes);
-    return (isOwn ? small : large).lanes;
+    const { own, threads } = this.#of(recovery.book.livingLanes);
+    return (isOwn ? (own ?? threads) : threads).lanes;
   }
 
+  /** How many lanes with threads a session will have, once its channels have all come. */
+  threadsOf({ facts, recovery }: LaneSession): number {
+    const { channels } = facts.agreement;
+    if (facts.plan.needed < channels) return Math.min(channels, this.#lanes.threadCount);
+    return this.#of(recovery.book.livingLanes).threads.lanes.length;
+  }
+
+  /** A transfer of so many bytes has all channels made where the session began with one. */
+  want({ facts, recovery }: LaneSession, bytes: number): void {
+    const { agreement, plan } = facts;
+    if (bytes < this.#largeBytes || plan.needed === agreement.channels) return;
+    for (let channel = 0; channel < agreement.channels; channel++) recovery.want(channel);
+  }
+
+  // A GPU copies while its lane does other things, and nobody tells that it is done.
+  #isSmall(bytes: number, memory: LaneMemory): boolean {
+    return bytes < this.#largeBytes && memory !== 'staged';
+  }
+
+  // Without threads the lane of this thread takes everything.
   #of(living: readonly number[]): Sides {
     const known = this.#known.get(living);
     if (known !== undefined) return known;
     const { own, threadCount } = this.#lanes;
     const threads = living.filter((lane) => lane < threadCount);
     const hasBoth = own !== undefined && threads.length > 0 && threads.length < living.length;
-    const all = { lanes: living, isOwn: false };
-    const split = {
-      small: { lanes: [threadCount], isOwn: true },
-      large: { lanes: threads, isOwn: false },
+    const sides = {
+      own: hasBoth ? { lanes: [threadCount], isOwn: true } : undefined,
+      threads: { lanes: hasBoth ? threads : living, isOwn: false },
     };
-    const sides = hasBoth ? split : { small: all, large: all };
     this.#known.set(living, sides);
     return sides;
   }
 }
 
 /**
- * A request is cut for the channels of the lanes that it will have: pieces for all eight of them
- * make 1 MiB on one lane half as slow again. Several NICs are links of their own, all wanted.
+ * A request is cut for the channels of the lanes that it will have, of `threads`: pieces for all
+ * eight of them make 1 MiB on one lane half as slow again. Several NICs are links of their own, all
+ * wanted.
  */
 export function limitsOf(
   session: LaneSession,
   spread: LaneSpread,
   bytes: number,
   chosen: ChosenLanes,
+  threads: number,
 ): { chunkBytes: number; channels: number } {
   const { chunkBytes } = session.facts.agreement;
   const channels = channelsOf(session, chosen);
-  const lanes = chosen.lanes.length;
+  const lanes = chosen.isOwn ? 1 : threads;
   if (lanes < 2 || hasLinks(session) || bytes === 0) return { chunkBytes, channels };
   const share = spread.expected(bytes, lanes) / lanes;
   return { chunkBytes, channels: Math.ceil(channels * share) };
 }
 
 /** The posting thread's own lane has one channel of each session, and only that one. */
-function channelsOf({ facts, recovery }: LaneSession, { lanes, isOwn }: ChosenLanes): number {
-  if (isOwn) return 1;
-  const hasOwn = lanes.length < recovery.book.livingLanes.length;
-  return facts.agreement.channels - (hasOwn ? 1 : 0);
+function channelsOf({ facts }: LaneSession, { isOwn }: ChosenLanes): number {
+  return isOwn ? 1 : facts.agreement.channels;
 }
 
 /** For memory that lanes copy: pieces for all of them, whether they are wanted yet or not. */
@@ -107,8 +155,10 @@ export function holdersOf(lanes: readonly number[], spread: LaneSpread, plan: Re
 
 /** Whether its channels go over several NICs. */
 export function hasLinks({ facts: { nics } }: LaneSession): boolean {
-  for (let channel = 1; channel < nics.length; channel++) {
-    if (nics[channel] !== nics[0]) return true;
+  const first = nics[0];
+  for (const nic of nics) {
+    // One that has not come yet has none.
+    if (nic !== '' && nic !== first) return true;
   }
   return false;
 }

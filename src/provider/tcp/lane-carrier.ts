@@ -2,34 +2,28 @@
 // lanes. One for all sessions of an engine.
 
 import { assert, at } from '../../base/assert.js';
-import type { Clock } from '../../base/clock.js';
 import type { TcpxError } from '../../base/errors.js';
-import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
-import { CHUNK_BYTES_FLOOR } from '../../flow/chunk-plan.js';
-import {
-  chooseLane,
-  type LaneMemory,
-  type LaneSpread,
-  LaneSpreads,
-  loadOf,
-} from '../../flow/lane-spread.js';
-import { SendWay, type SendWayName, WAY_BYTES_MIN } from '../../flow/send-way.js';
+import type { ChannelIndex, ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
+import { chooseLane, isFull, type LaneMemory, loadOf } from '../../flow/lane-spread.js';
+import { WAY_BYTES_MIN } from '../../flow/send-way.js';
 import { HOST_DEVICE } from '../../gpu/staging-device.js';
 import type { Arena } from '../../memory/arena.js';
 import type { CheckedBlocks } from '../block-columns.js';
 import type { Carrier, DataOperation, Outcome, PostExtra, Posted, Prepared } from '../contract.js';
-import { type Choice, type DataPath, stagedPath } from '../receipt.js';
-import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
-import { COMMAND_CANCEL } from './lane/messages.js';
+import { type DataPath, stagedPath } from '../receipt.js';
+import type { ChannelPlan } from './channel-plan.js';
 import {
   type ChosenLanes,
   copiedLimits,
   hasLinks,
   holdersOf,
+  LARGE_BYTES,
   LaneSides,
   limitsOf,
-  OWN_REASON,
 } from './chosen-lanes.js';
+import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
+import { COMMAND_CANCEL } from './lane/messages.js';
+import { LaneLearning, type LaneLearningOptions } from './lane-learning.js';
 import {
   arenaFull,
   planBytes,
@@ -39,9 +33,10 @@ import {
   writeRequest,
 } from './lane-request.js';
 import type { LaneSet } from './lane-set.js';
+import { MessageOrder } from './message-order.js';
+import { SmallPosts } from './small-posts.js';
 import { TransferMoves } from './transfer-moves.js';
 import { outcomeOf } from './transfer-outcome.js';
-import type { TransferTable } from './transfer-table.js';
 
 /** A session as lanes know it. */
 export interface LaneSession {
@@ -50,9 +45,17 @@ export interface LaneSession {
     readonly agreement: { readonly chunkBytes: number; readonly channels: number };
     readonly path: DataPath;
     readonly nics: readonly string[];
-    readonly lanes: readonly number[];
+    readonly plan: ChannelPlan;
   };
-  readonly recovery: { readonly book: { readonly livingLanes: readonly number[] } };
+  readonly recovery: {
+    readonly book: {
+      readonly livingLanes: readonly number[];
+      /** Those that were ever given a channel; none before the session is ready. */
+      readonly usedLanes: readonly number[];
+    };
+    /** A channel that was not made yet is worth its connection. */
+    want(channel: ChannelIndex): void;
+  };
   /** Chunks (−1: the notification) that wait for a channel. */
   readonly stranded: StrandedChunk[];
   readonly isReady: boolean;
@@ -74,16 +77,12 @@ export interface LaneRequest extends Prepared {
   readonly bytes: number;
 }
 
-export interface LaneCarrierOptions {
+export interface LaneCarrierOptions extends LaneLearningOptions {
   readonly lanes: LaneSet;
   readonly arena: Arena;
-  readonly table: TransferTable;
   readonly isCallerDriven: boolean;
-  readonly clock: Clock;
-  /** What one lane should have of a transfer at least; see LaneSpread. */
-  readonly laneBytes?: number | undefined;
-  /** Whether each session finds out how payload leaves best. */
-  readonly isWayOpen?: boolean;
+  /** What is worth all channels of a session; see LARGE_BYTES. */
+  readonly largeBytes?: number | undefined;
   /** Makes the lanes know a GPU. */
   openDevice(device: number): void;
 }
@@ -94,17 +93,7 @@ interface Notice {
   readonly notifyBytes: number;
 }
 
-/** What a session has found out about its transfers. */
-interface Learnt {
-  readonly spreads: LaneSpreads;
-  readonly ways: Readonly<Record<DataOperation, SendWay>>;
-}
-
 const NO_NOTICE: Notice = { notifyBytes: -1, notifyAt: -1 };
-/** What a lane with a NIC of its own should have, before anything is known: a chunk. */
-const LINK_BYTES = CHUNK_BYTES_FLOOR;
-/** One lane has nothing to learn: no clock is read for it. */
-const UNTIMED = -1;
 
 export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly capability = 'addressed';
@@ -112,24 +101,21 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   readonly #options: LaneCarrierOptions;
   readonly #posted: (Posted<LaneSession> | undefined)[] = [];
   readonly #notices: (Notice | undefined)[] = [];
-  /** By slot: how many lanes were told of the transfer, and when. */
-  readonly #holders: number[] = [];
-  readonly #startedUs: number[] = [];
-  readonly #isTimed: boolean[] = [];
+  /** By slot: the lanes that a transfer may have, and how many of them were told of it. */
   readonly #chosen: ChosenLanes[] = [];
+  readonly #holders: number[] = [];
   /** By slot: lanes that were told when it was posted, as bits; others may have joined since. */
   readonly #told: number[] = [];
-  readonly #learnt = new WeakMap<LaneSession, Learnt>();
-  /** By slot: who is told how long it took. */
-  readonly #spreads: LaneSpread[] = [];
-  /** By slot: the way of the payload, of transfers that were given one. */
-  readonly #ways: (SendWayName | undefined)[] = [];
+  readonly #learning: LaneLearning;
+  readonly #orders = new WeakMap<LaneSession, MessageOrder>();
   /** This thread has lanes that send as soon as something is posted. */
   readonly #sendsInline: boolean;
   /** Chunks whose channel is gone, and what becomes of them. */
   readonly moves: TransferMoves;
   /** By lane: of the transfers that it was told of and that are not over; see loadOf. */
   readonly #loads: number[];
+  readonly #small = new SmallPosts();
+  readonly #largeBytes: number;
   readonly #sides: LaneSides;
 
   constructor(options: LaneCarrierOptions) {
@@ -138,17 +124,22 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.moves = new TransferMoves(options.lanes, options.table, this.#posted, (posted) =>
       this.#sides.sideOf(posted.session, at(this.#chosen, posted.slot).isOwn),
     );
-    this.#sides = new LaneSides(options.lanes);
+    this.#learning = new LaneLearning(options);
+    this.#largeBytes = options.largeBytes ?? LARGE_BYTES;
+    this.#sides = new LaneSides(options.lanes, this.#largeBytes);
     this.#sendsInline = options.isCallerDriven || options.lanes.own !== undefined;
   }
 
   prepare(session: LaneSession, operation: DataOperation, blocks: CheckedBlocks): LaneRequest {
     const { arena, lanes } = this.#options;
     const memory = memoryOf(blocks);
-    const spread = this.#learntOf(session).spreads.of(operation, memory);
-    const chosen = this.#sides.lanesFor(session, blocks.totalBytes, memory);
+    const spread = this.#learning.spreadOf(session, operation, memory);
+    const { totalBytes } = blocks;
+    this.#sides.want(session, totalBytes);
+    const chosen = this.#sides.usual(session, totalBytes, memory);
     const limits =
-      copiedLimits(session, memory, chosen) ?? limitsOf(session, spread, blocks.totalBytes, chosen);
+      copiedLimits(session, memory, chosen) ??
+      limitsOf(session, spread, totalBytes, chosen, this.#sides.threadsOf(session));
     const plan = planRequest(blocks, limits);
     const bytes = planBytes(plan);
     const place = arena.allocate(bytes);
@@ -176,12 +167,13 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   ): number {
     if (source !== undefined) this.#options.openDevice(source.device);
     const notice = this.#place(notify);
-    const spread = this.#learntOf(session).spreads.of(operation, memory);
-    const chosen = this.#sides.lanesFor(session, plan.totalBytes, memory);
+    const spread = this.#learning.spreadOf(session, operation, memory);
+    const chosen = this.#sides.now(session, plan.totalBytes, memory, this.#small.hasRoom);
     const holders = holdersOf(chosen.lanes, spread, plan);
     const isPlain = memory === 'plain';
     const isLearning = isPlain && !chosen.isOwn;
-    const way = isLearning ? this.#wayOf(session, operation, plan, holders, chosen) : undefined;
+    const given = { chosen, holders };
+    const way = isLearning ? this.#learning.wayOf(session, operation, plan, given) : undefined;
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
       sessionIndex: session.facts.index,
@@ -199,59 +191,34 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     });
     this.#notices[slot] = notice;
     this.#told[slot] = 0;
-    this.#ways[slot] = way;
     this.#holders[slot] = holders;
     this.#chosen[slot] = chosen;
-    this.#spreads[slot] = spread;
-    // A transfer that waits for its source takes as long as that.
-    this.#isTimed[slot] = source === undefined;
+    this.#learning.onOpened(slot, spread, way, source !== undefined);
     return slot;
   }
 
   submit(posted: Posted<LaneSession>): void {
     const { lanes } = at(this.#chosen, posted.slot);
     this.#posted[posted.slot] = posted;
-    // One chunk is for one lane: what it takes tells nothing about more of them.
-    const isSpread = lanes.length > 1 && posted.chunks > 1;
-    const isLearnt = isSpread || this.#ways[posted.slot] !== undefined;
-    const isTimed = isLearnt && this.#isTimed[posted.slot] === true;
-    this.#startedUs[posted.slot] = isTimed ? this.#options.clock.nowUs() : UNTIMED;
+    this.#learning.onSubmitted(posted, lanes.length);
+    if (posted.bytes < this.#largeBytes) this.#small.onPosted();
     for (let told = at(this.#holders, posted.slot); told > 0; told--) {
-      this.#tell(posted, chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes));
+      const lane = chooseLane(this.#loads, lanes, posted.laneBits, posted.bytes);
+      // Many small ones are as good as a large one.
+      if (isFull(this.#loads, lane)) this.#sides.want(posted.session, Number.POSITIVE_INFINITY);
+      this.#tell(posted, lane);
     }
-    if (this.#sendsInline) this.#options.lanes.sendInline();
+    this.#send();
   }
 
-  /** Nothing is tried on a transfer whose lanes are a trial: two changes would tell nothing. */
-  #wayOf(
-    session: LaneSession,
-    operation: DataOperation,
-    { totalBytes }: RequestPlan,
-    holders: number,
-    { lanes }: ChosenLanes,
-  ): SendWayName | undefined {
-    if (this.#options.isWayOpen !== true || totalBytes < WAY_BYTES_MIN) return undefined;
-    if (session.facts.path === 'shm') return undefined;
-    const { spreads, ways } = this.#learntOf(session);
-    const spread = spreads.of(operation, 'plain');
-    const most = lanes.length;
-    const isUsual = most < 2 || holders === Math.min(most, spread.expected(totalBytes, most));
-    return ways[operation].wayFor(totalBytes, isUsual);
-  }
-
-  #learntOf(session: LaneSession): Learnt {
-    const known = this.#learnt.get(session);
-    if (known !== undefined) return known;
-    const laneBytes = hasLinks(session) ? LINK_BYTES : this.#options.laneBytes;
-    const ways = { write: new SendWay(), read: new SendWay() };
-    const learnt = { spreads: new LaneSpreads(laneBytes), ways };
-    this.#learnt.set(session, learnt);
-    return learnt;
+  #send(): void {
+    if (this.#sendsInline && this.#small.isSendDue()) this.#options.lanes.sendInline();
   }
 
   /** An entry for a message without data: to the peer's program, or (a signal) to its engine. */
   openMessage(session: LaneSession, bytes: Uint8Array, isSignal: boolean): number {
     const notice = this.#place(bytes);
+    const chosen = this.#messageLanes(session, isSignal);
     const slot = this.#options.table.allocate({
       operation: isSignal ? OPERATION_SIGNAL : OPERATION_WRITE,
       sessionIndex: session.facts.index,
@@ -261,25 +228,61 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       chunksAt: 0,
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
-      holders: Math.min(1, this.#sides.lanesFor(session, 0, 'plain').lanes.length),
+      holders: Math.min(1, chosen.lanes.length),
     });
     this.#notices[slot] = notice;
     this.#told[slot] = 0;
+    this.#chosen[slot] = chosen;
     return slot;
   }
 
-  submitMessage(posted: Posted<LaneSession>): void {
+  // Signals are about channels, and wait for no program that polls.
+  #messageLanes(session: LaneSession, isSignal: boolean): ChosenLanes {
+    if (isSignal) return this.#sides.threads(session);
+    const { hasRoom } = this.#small;
+    const way = this.#orderOf(session).way(hasRoom, session.recovery.book.livingLanes);
+    return way ?? this.#sides.now(session, 0, 'plain', hasRoom);
+  }
+
+  #orderOf(session: LaneSession): MessageOrder {
+    const known = this.#orders.get(session);
+    if (known !== undefined) return known;
+    const order = new MessageOrder();
+    this.#orders.set(session, order);
+    return order;
+  }
+
+  submitMessage(posted: Posted<LaneSession>, isSignal: boolean): void {
     const { session, slot, generation } = posted;
+    const chosen = at(this.#chosen, slot);
     this.#posted[slot] = posted;
-    this.#startedUs[slot] = UNTIMED;
-    const [first] = this.#sides.lanesFor(session, 0, 'plain').lanes;
-    if (first === undefined) {
+    this.#small.onPosted();
+    const mayGo = isSignal || this.#orderOf(session).onPosted(chosen);
+    const [first] = chosen.lanes;
+    if (first === undefined || !mayGo) {
       session.stranded.push({ slot, generation, chunk: -1 });
       return;
     }
     // All on one lane: where one channel is served there, messages arrive in their order.
     this.#tell(posted, first);
-    if (this.#sendsInline) this.#options.lanes.sendInline();
+    this.#send();
+  }
+
+  #onMessageOver({ session, slot }: Posted<LaneSession>): void {
+    if (this.#options.table.operation(slot) === OPERATION_SIGNAL) return;
+    if (this.#orderOf(session).onOver(at(this.#chosen, slot))) this.#tellWaiting(session);
+  }
+
+  /** Messages that waited for those before them. */
+  #tellWaiting(session: LaneSession): void {
+    const [first] = this.#sides.threads(session).lanes;
+    if (first === undefined || !session.isReady) return;
+    for (const one of session.stranded.splice(0)) {
+      const posted = this.#posted[one.slot];
+      const isNew = posted?.generation === one.generation && posted.laneBits === 0;
+      if (isNew && posted.chunks === 0) this.#tell(posted, first);
+      else session.stranded.push(one);
+    }
   }
 
   #tell(posted: Posted<LaneSession>, lane: number): void {
@@ -291,66 +294,35 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
 
   cancel({ session, slot, generation }: Posted<LaneSession>): void {
     const { lanes, table } = this.#options;
-    const lane = session.facts.lanes.find((one) => lanes.isAlive(one));
+    const lane = session.recovery.book.usedLanes.find((one) => lanes.isAlive(one));
     if (lane === undefined) return;
     table.addHolder(slot);
     lanes.command(lane, COMMAND_CANCEL, [slot, generation]);
     this.moves.onCancelled(session, slot);
   }
 
+  /** Whether this thread itself has to see its answer: no lane's does. */
+  isOwnPost(slot: TransferSlot): boolean {
+    return at(this.#chosen, slot).isOwn;
+  }
+
   outcome(posted: Posted<LaneSession>, failure: number): Outcome {
     const notice = this.#notices[posted.slot];
     assert(notice !== undefined, 'the entry is open');
     const hasNotice = notice.notifyBytes >= 0;
-    if (failure === 0) this.#learn(posted);
     const outcome = outcomeOf(this.#options.table, posted, hasNotice, failure);
-    const isPlain = posted.chunks === 0 || posted.bytes < WAY_BYTES_MIN;
-    return isPlain ? outcome : { ...outcome, choices: this.#choices(posted) };
+    if (posted.chunks === 0) return outcome;
+    const { slot, bytes } = posted;
+    const given = { chosen: at(this.#chosen, slot), holders: at(this.#holders, slot) };
+    if (failure === 0) this.#learning.onDone(posted, given, at(this.#told, slot));
+    if (bytes < WAY_BYTES_MIN) return outcome;
+    return { ...outcome, choices: this.#learning.choices(posted, given) };
   }
 
-  #learn({ session, slot, bytes, chunks, laneBits }: Posted<LaneSession>): void {
-    const startedUs = at(this.#startedUs, slot);
-    if (chunks === 0 || startedUs === UNTIMED) return;
-    // Of a transfer that others have joined, or that met a loss, nothing is learnt.
-    if (laneBits !== this.#told[slot] || this.#options.table.retries(slot) > 0) return;
-    const durationUs = this.#options.clock.nowUs() - startedUs;
-    const { ways } = this.#learntOf(session);
-    const spread = at(this.#spreads, slot);
-    const lanes = at(this.#holders, slot);
-    const way = this.#ways[slot];
-    const learner = ways[this.#operationOf(slot)];
-    // What is a trial of the one says nothing about the other.
-    if (way === undefined || way === learner.wayFor(bytes, false)) {
-      spread.onDone(bytes, durationUs, lanes);
-    }
-    const most = at(this.#chosen, slot).lanes.length;
-    const isUsual = most < 2 || lanes === spread.expected(bytes, most);
-    if (way !== undefined && isUsual) learner.onDone(bytes, durationUs, way, lanes);
-  }
-
-  #choices({ session, slot, bytes }: Posted<LaneSession>): Choice[] {
-    const chosen = at(this.#chosen, slot);
-    const lanes = chosen.lanes.length;
-    const { ways } = this.#learntOf(session);
-    const choices: Choice[] = [];
-    if (chosen.isOwn) choices.push({ name: 'lanes', value: '1', reason: OWN_REASON });
-    if (lanes > 1) {
-      const value = String(this.#holders[slot]);
-      const reason = at(this.#spreads, slot).reasonFor(bytes, lanes);
-      choices.push({ name: 'lanes', value, reason });
-    }
-    const way = this.#ways[slot];
-    if (way === undefined) return choices;
-    const reason = ways[this.#operationOf(slot)].reasonFor(bytes);
-    choices.push({ name: 'socket.sendBy', value: way, reason });
-    return choices;
-  }
-
-  #operationOf(slot: number): DataOperation {
-    return this.#options.table.operation(slot) === OPERATION_READ ? 'read' : 'write';
-  }
-
-  close({ slot, bytes }: Posted<LaneSession>): void {
+  close(posted: Posted<LaneSession>): void {
+    const { slot, bytes, chunks } = posted;
+    if (chunks === 0) this.#onMessageOver(posted);
+    if (bytes < this.#largeBytes) this.#small.onOver();
     const load = loadOf(bytes);
     const told = at(this.#told, slot);
     for (let lane = 0; told >>> lane !== 0; lane++) {

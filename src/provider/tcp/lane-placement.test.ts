@@ -1,23 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseLaneBindings } from '../../base/lane-bindings.js';
+import { channelPlan } from './channel-plan.js';
 import { cpusOfLanes, lanesOfChannels, nodesOfLanes, withNodeCpus } from './lane-placement.js';
+
+/** So many that were agreed, of an end that was called. */
+function planOf(agreed: number) {
+  return channelPlan(agreed, 'server', { isKnown: false, beginsWithOne: false });
+}
 
 test('lane placement: channels of a NIC share a lane, whatever the session', () => {
   for (const session of [0, 1, 5]) {
-    const here = { threads: 4, hasOwn: false, nics: 4 };
-    assert.deepEqual(lanesOfChannels(session, 6, here), [0, 1, 2, 3, 0, 1]);
+    const here = { threads: 4, own: undefined, nics: 4 };
+    assert.deepEqual(lanesOfChannels(session, planOf(6), here), [0, 1, 2, 3, 0, 1]);
   }
-  const here = { threads: 4, hasOwn: false, nics: 0 };
-  assert.deepEqual(lanesOfChannels(1, 3, here), [1, 2, 3], 'sessions start at different lanes');
+  const here = { threads: 4, own: undefined, nics: 0 };
+  const lanes = lanesOfChannels(1, planOf(3), here);
+  assert.deepEqual(lanes, [1, 2, 3], 'sessions start at different lanes');
 });
 
-test('lane placement: the channel to spare is the own lane of the thread that opens', () => {
-  const here = { threads: 2, hasOwn: true, nics: 0 };
-  assert.deepEqual(lanesOfChannels(1, 3, here), [1, 0, 2]);
-  assert.deepEqual(lanesOfChannels(0, 2, here), [0, 1], 'none to spare');
-  assert.deepEqual(lanesOfChannels(0, 4, here), [0, 1, 0, 1], 'each may be a link of the peer');
-  assert.deepEqual(lanesOfChannels(0, 3, { ...here, nics: 3 }), [0, 1, 0], 'each is a link');
+test('lane placement: what each end posts alone has the own lane of a thread that has one', () => {
+  const late = { isKnown: true, beginsWithOne: true };
+  const [client, server] = [channelPlan(2, 'client', late), channelPlan(2, 'server', late)];
+  const posts = { threads: 2, own: 'posts', nics: 0 } as const;
+  assert.deepEqual(lanesOfChannels(0, client, posts), [0, 1, 2, 1]);
+  assert.deepEqual(lanesOfChannels(0, server, posts), [0, 1, 0, 2], 'the peer’s has a thread');
+  assert.deepEqual(lanesOfChannels(0, server, { ...posts, own: 'all' }), [0, 1, 2, 2]);
+  assert.deepEqual(lanesOfChannels(1, server, { ...posts, own: undefined }), [1, 0, 1, 0]);
 });
 
 test('lane placement: a lane gets the cores of the NICs that it serves', () => {

@@ -1,29 +1,29 @@
 // Which lane serves a channel, on which cores a lane runs, and where its memory lies. Pure.
 //
 // With NICs named, every channel of a NIC goes to the same lane, so that the lane can live on that
-// NIC's cores. Without, channels are spread evenly, sessions starting at different lanes; and where
-// the thread that opened the engine has a lane of its own, the last channel is that lane's.
+// NIC's cores. Without, channels are spread evenly, sessions starting at different lanes. Where
+// the thread that opened the engine has a lane of its own, the channel for what it posts is its.
 
 import type { LaneBindings } from '../../base/lane-bindings.js';
 import type { LaneIndex, SessionIndex } from '../../base/quantity.js';
+import type { ChannelPlan } from './channel-plan.js';
+import type { OwnLaneUse } from './lane/own-lane.js';
 
 export interface LanesHere {
   /** Those with a thread; the one beside them, where there is one, comes behind. */
   readonly threads: number;
-  readonly hasOwn: boolean;
+  readonly own: OwnLaneUse | undefined;
   readonly nics: number;
 }
 
 export function lanesOfChannels(
   sessionIndex: SessionIndex,
-  channels: number,
-  { threads, hasOwn, nics }: LanesHere,
+  { count, own: ownChannel, peers }: ChannelPlan,
+  { threads, own, nics }: LanesHere,
 ): LaneIndex[] {
-  // One channel more than this end has threads is what it asked for. With fewer none is to spare,
-  // with more the peer may have a link of its own for each.
-  const isSpare = hasOwn && nics === 0 && channels === threads + 1;
-  return Array.from({ length: channels }, (_, channel) => {
-    if (isSpare && channel === threads) return threads;
+  return Array.from({ length: count }, (_, channel) => {
+    if (own !== undefined && channel === ownChannel) return threads;
+    if (own === 'all' && channel === peers) return threads;
     return nics === 0 ? (sessionIndex + channel) % threads : (channel % nics) % threads;
   });
 }

@@ -37,7 +37,7 @@ import {
   sharedOffsets,
 } from './lane/layout.js';
 import { COMMAND_SUBMIT } from './lane/messages.js';
-import { OwnLane, type OwnLaneHost } from './lane/own-lane.js';
+import { OwnLane, type OwnLaneHost, type OwnLaneUse } from './lane/own-lane.js';
 import { Resting } from './lane/resting.js';
 import { type LaneStats, readLaneStats } from './lane-stats.js';
 import type { SendBySetting } from './port/stream-port.js';
@@ -71,11 +71,16 @@ export interface LaneSetOptions {
    * Beside threads: the last of the lanes is driven by the thread that opens the set, which has to
    * look for it.
    */
-  readonly own?: OwnLaneHost | undefined;
+  readonly own?: OwnLaneChoice | undefined;
   onEvent(laneIndex: LaneIndex, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
   onLaneFailed(laneIndex: LaneIndex, error: Error): void;
+}
+
+export interface OwnLaneChoice {
+  readonly use: OwnLaneUse;
+  readonly host: OwnLaneHost;
 }
 
 /** How lanes reach GPUs. */
@@ -143,11 +148,12 @@ export class LaneSet {
     return progress === 'lanes' && !isOwn;
   }
 
-  #ownLane(host: OwnLaneHost): OwnLane {
+  #ownLane({ use, host }: OwnLaneChoice): OwnLane {
     assert(this.#options.progress === 'lanes', 'it is the one beside lanes with threads');
     assert(this.#lanes.length > 1, 'there are lanes with threads beside it');
     const resting = new Resting();
-    return new OwnLane(this.#inlineLane(this.threadCount, resting), resting, host);
+    const lane = this.#inlineLane(this.threadCount, { resting, isUnasked: use === 'posts' });
+    return new OwnLane(use, lane, resting, host);
   }
 
   /** Lanes without the one that is this thread's own. */
@@ -155,7 +161,7 @@ export class LaneSet {
     return this.#lanes.length - (this.#options.own === undefined ? 0 : 1);
   }
 
-  #inlineLane(laneIndex: LaneIndex, resting?: Resting): InlineLane {
+  #inlineLane(laneIndex: LaneIndex, more: InlineLaneOptions = {}): InlineLane {
     const { shape, sendBy, stallUs, inline, memory } = this.#options;
     const { receiveBytes, sendBytes, staging } = this.#options;
     const core = new LaneCore({
@@ -171,7 +177,7 @@ export class LaneSet {
       clock: inline?.clock,
       ...(memory === undefined ? {} : { memory }),
     });
-    return new InlineLane(core, { ...inline, resting });
+    return new InlineLane(core, { ...inline, ...more });
   }
 
   get count(): number {
@@ -181,11 +187,6 @@ export class LaneSet {
   /** Whether the lane still answers commands. */
   isAlive(laneIndex: LaneIndex): boolean {
     return !this.#lane(laneIndex).isDead;
-  }
-
-  /** Whether some of it stands still while this thread sleeps. */
-  get isMovedHere(): boolean {
-    return this.inline.length > 0 || this.own !== undefined;
   }
 
   /** Starts the threads and waits until each runs. */
@@ -293,7 +294,7 @@ export class LaneSet {
    */
   progress(): number {
     if (this.inline.length === 0) {
-      const moved = this.look();
+      const moved = this.own?.poll() ?? 0;
       // Who holds the lane has other work as well, and yields by itself.
       const isAlone = moved === 0 && this.own?.isHeld !== true;
       if (isAlone && ++this.#looks > LOOKS_BEFORE_YIELD) yieldCpu();
@@ -306,7 +307,7 @@ export class LaneSet {
 
   /** Moves what this thread's own lane can move now, where there is one beside threads. */
   look(): number {
-    return this.own?.lane.step() ?? 0;
+    return this.own?.look() ?? 0;
   }
 
   /** Without threads: moves what one lane can move now. */

@@ -1,6 +1,7 @@
 // What becomes of transfers when channels come and go: chunks whose channel is gone go to another,
 // whole transfers to lanes that can move them. The path of a fault, not of a transfer.
 
+import { at } from '../../base/assert.js';
 import type { ChunkIndex, Generation, TransferSlot } from '../../base/quantity.js';
 import type { Posted } from '../contract.js';
 import { COMMAND_GIVE_UP, COMMAND_RETRY } from './lane/messages.js';
@@ -36,7 +37,7 @@ export class TransferMoves {
       return;
     }
     const { session } = entry;
-    if (session.isEnding()) this.#giveUp(session.facts.lanes[0] ?? 0, slot, generation);
+    if (session.isEnding()) this.#giveUp(firstLane(session), slot, generation);
     else session.stranded.push({ slot, generation, chunk });
     if (session.isReady) this.#resumeStranded(session);
   }
@@ -69,7 +70,7 @@ export class TransferMoves {
   /** The session ends: what waited for a channel has none to wait for. */
   giveUpStranded(session: LaneSession): void {
     for (const { slot, generation } of session.stranded.splice(0)) {
-      this.#giveUp(session.facts.lanes[0] ?? 0, slot, generation);
+      this.#giveUp(firstLane(session), slot, generation);
     }
     // Transfers that no lane was ever told of are failed by the first as well.
     for (const entry of this.#posted) {
@@ -77,7 +78,7 @@ export class TransferMoves {
       const { slot, chunks } = entry;
       if (chunks === 0) continue;
       this.#table.addHolder(slot);
-      this.#lanes.submit(session.facts.lanes[0] ?? 0, slot);
+      this.#lanes.submit(firstLane(session), slot);
     }
   }
 
@@ -85,7 +86,7 @@ export class TransferMoves {
   onCancelled(session: LaneSession, slot: number): void {
     for (const stranded of session.stranded.filter((one) => one.slot === slot)) {
       session.stranded.splice(session.stranded.indexOf(stranded), 1);
-      this.#giveUp(session.facts.lanes[0] ?? 0, slot, stranded.generation);
+      this.#giveUp(firstLane(session), slot, stranded.generation);
     }
   }
 
@@ -94,4 +95,9 @@ export class TransferMoves {
       this.#lanes.command(lane, COMMAND_GIVE_UP, [slot, generation]);
     }
   }
+}
+
+/** One that knows the session: it had a channel there before anything could be posted. */
+function firstLane({ recovery }: LaneSession): number {
+  return at(recovery.book.usedLanes, 0);
 }

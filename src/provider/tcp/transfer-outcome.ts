@@ -14,9 +14,9 @@ export function outcomeOf(
   failure: number,
 ): Outcome {
   const { slot, path, session } = posted;
-  const { nics, agreement } = session.facts;
+  const { nics, plan } = session.facts;
   const channels: ChannelReceipt[] = [];
-  for (let channel = 0; channel < agreement.channels; channel++) {
+  for (let channel = 0; channel < plan.count; channel++) {
     const chunks = table.channelChunks(slot, channel);
     if (chunks === 0) continue;
     const bytes = table.channelBytes(slot, channel);

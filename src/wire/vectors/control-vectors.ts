@@ -34,7 +34,7 @@ const HELLO_BODY: readonly BodyField[] = [
     bytes: 4,
     meaning:
       'bits; 1 shared memory, 2 tcp, 4 tcpx, 8 tcpx on one host, 16 has a secret, ' +
-      '32 wants checks, 64 may share memory; unknown ones are ignored',
+      '32 wants checks, 64 may share memory, 128 knows late channels; unknown ones are ignored',
   },
   { name: 'generation', bytes: 8, meaning: 'random, new whenever the engine opens' },
   { name: 'nonce', bytes: 32, meaning: 'random, fresh per connection' },
@@ -101,7 +101,8 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
         bytes: 4,
         meaning:
           'bits 0, 1, 2: channels, windowChunks, chunkBytes were set by hand; ' +
-          'bit 3: channels is one for each NIC of the client',
+          'bit 3: channels is one for each NIC of the client; ' +
+          'bit 4: the session begins with one of them',
       },
       ...AGREEMENT_BODY,
     ],
@@ -187,7 +188,11 @@ export const CONTROL_VECTORS: readonly ControlVector[] = [
     hex: '4e585450 0200 0900 08000000 00000000 02000000 05000000',
     body: [
       { name: 'channelIndex', bytes: 4, meaning: 'the channel that needs a new connection' },
-      { name: 'epoch', bytes: 4, meaning: 'the connection that is lost or stands still' },
+      {
+        name: 'epoch',
+        bytes: 4,
+        meaning: 'the connection that is lost or stands still; 0 for one that was never made',
+      },
     ],
   },
   {

@@ -17,6 +17,7 @@ import { MatchStream } from '../../../src/provider/tcpx/match-stream.js';
 import { KeptMemory } from './kept-memory.js';
 import type { ControlRules, SimControl } from './sim-control.js';
 import type { SimFabric } from './sim-fabric.js';
+import { CELL_BYTES } from './sim-memory.js';
 import { SimMatchSocket } from './sim-match-socket.js';
 import type { SimNetwork } from './sim-network.js';
 import { NodeNetwork } from './sim-peer-network.js';
@@ -242,6 +243,7 @@ export class SimNode {
         after: (delayMs, act) => this.#after(delayMs, act),
         closeConnection: (fd) => network.port(fd).close(false),
         laneBytes: 1,
+        largeBytes: CELL_BYTES / 2,
         lanes: {
           memory: new KeptMemory(shape),
           inline: { openPort: (fd) => network.port(fd), clock: this.clock, healthSteps: 1 },

@@ -4,6 +4,7 @@
 import type { Log, LogFields } from '../../../src/base/log.js';
 import { type Random, seededRandom } from '../../../src/base/random.js';
 import { SecretBytes } from '../../../src/base/secret-bytes.js';
+import { type Wish, wishAmid } from '../../../src/engine/agreement.js';
 import type { Identity } from '../../../src/engine/identity.js';
 import type { ProviderName } from '../../../src/provider/receipt.js';
 import type { ControlRules } from './sim-control.js';
@@ -178,7 +179,7 @@ export class SimWorld {
         acceptsNetwork: true,
         name: plan.hasSecret ? 'secret' : 'network',
       },
-      wish: { ...wish, explicit: random.nextBetween(0, 7) },
+      wish: this.#late({ ...wish, explicit: random.nextBetween(0, 7) }),
       local: 'tcp',
       // What one end wants the other does too.
       isChecked: plan.isChecked,
@@ -191,6 +192,11 @@ export class SimWorld {
       },
       timeoutMs: HANDSHAKE_MS,
     };
+  }
+
+  /** Some begin with one channel, as in an engine of many sessions. */
+  #late(wish: Wish): Wish {
+    return this.random.nextChance(0.5) ? wishAmid(wish, Number.POSITIVE_INFINITY) : wish;
   }
 
   #change(frame: Uint8Array): boolean {

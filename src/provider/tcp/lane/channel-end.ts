@@ -148,8 +148,10 @@ export function closeChannel(
   assert(index >= 0, 'a channel is closed once');
   core.channels.splice(index, 1);
   const session = sessionLane(core, channel.sessionIndex);
-  assert(session.openChannels > 0, 'a session counts its channels');
-  session.openChannels--;
+  if (!channel.isPeers) {
+    assert(session.openChannels > 0, 'a session counts its channels');
+    session.openChannels--;
+  }
   channel.credit.end();
   hooks.onChannelRemoved(channel);
   dropStaged(core, channel);

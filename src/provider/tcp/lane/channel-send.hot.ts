@@ -72,7 +72,7 @@ function fillVector(core: LaneCore, channel: Channel): boolean {
     if (!isServeReady(core, channel)) break;
     frameReadData(core, channel);
   }
-  fillOwn(core, channel);
+  if (!channel.isPeers) fillOwn(core, channel);
   // Every head carries the acknowledgement; a frame of its own is needed only without one.
   if (isAckDue(core, channel, reads.next !== asked)) frameAck(channel);
   if (channel.isChecked) sealHeads(vector);

@@ -31,6 +31,9 @@ export interface ChannelOptions {
   readonly chunkBytesMax: number;
   /** Whether frames carry checks, in both directions. */
   readonly isChecked: boolean;
+  /** The peer alone posts on it: this end answers, and sends nothing else. Or the other way. */
+  readonly isPeers?: boolean;
+  readonly isOwn?: boolean;
   /** Whether other channels pull from the same transfers. */
   readonly isStriped: boolean;
   /** Where other lanes read its rate and its flight; only its own where none do. */
@@ -46,6 +49,8 @@ export class Channel {
   readonly windowChunks: number;
   readonly chunkBytesMax: number;
   readonly isChecked: boolean;
+  readonly isPeers: boolean;
+  readonly isOwn: boolean;
   readonly #memory: MemorySource;
 
   /** Whether reading and writing are worth trying. */
@@ -80,6 +85,8 @@ export class Channel {
     this.windowChunks = options.windowChunks;
     this.chunkBytesMax = options.chunkBytesMax;
     this.isChecked = options.isChecked;
+    this.isPeers = options.isPeers ?? false;
+    this.isOwn = options.isOwn ?? false;
     this.#memory = options.memory ?? mappedMemory;
     const link = options.link ?? new Float64Array(LINK_FLOATS);
     const { windowChunks, chunkBytesMax, isStriped } = options;

@@ -22,7 +22,7 @@ import {
   WORD_TRANSFER_HIGH,
   WORD_TRANSFER_LOW,
 } from '../../../wire/data-frame.js';
-import { RULE_SEQUENCE, RULE_UNASKED } from '../../../wire/data-frame-rules.js';
+import { RULE_OWN_CHANNEL, RULE_SEQUENCE, RULE_UNASKED } from '../../../wire/data-frame-rules.js';
 import type { Channel } from './channel.js';
 import { onChunkConfirmed } from './chunk-confirmed.hot.js';
 import { FLIGHT_AGAIN, FLIGHT_MASK, FLIGHT_NOTIFY, NO_TRANSFER } from './flight.js';
@@ -87,6 +87,12 @@ function onPeerCopies(
   if (us !== 0) addStageUs(core, slot, TRANSFER_PEER_COPY_US, us);
 }
 
+/** What an end posts; the rest answers. */
+function isOperation(kind: number): boolean {
+  const isData = kind === FRAME_WRITE || kind === FRAME_READ_REQUEST;
+  return isData || kind === FRAME_NOTIFY || kind === FRAME_SIGNAL;
+}
+
 export function dispatchFrame(
   core: LaneCore,
   channel: Channel,
@@ -94,6 +100,7 @@ export function dispatchFrame(
   word: number,
   entries: number,
 ): number {
+  if (channel.isOwn && isOperation(kind)) return TURN_RULE - RULE_OWN_CHANNEL;
   switch (kind) {
     case FRAME_WRITE:
       return onWrite(core, channel, word, entries);

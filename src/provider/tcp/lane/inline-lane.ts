@@ -26,6 +26,8 @@ export interface InlineLaneOptions {
   readonly healthSteps?: number;
   /** Tells of channels while it rests; without, it never rests. */
   readonly resting?: Resting | undefined;
+  /** Peers send nothing by themselves: without flight there is nothing to ask a channel for. */
+  readonly isUnasked?: boolean;
 }
 
 export class InlineLane implements LaneHooks {
@@ -34,6 +36,7 @@ export class InlineLane implements LaneHooks {
   readonly #clock: Clock;
   readonly #healthSteps: number;
   readonly #resting: Resting | undefined;
+  readonly #isUnasked: boolean;
   #steps = 0;
 
   constructor(core: LaneCore, options: InlineLaneOptions = {}) {
@@ -42,6 +45,12 @@ export class InlineLane implements LaneHooks {
     this.#clock = options.clock ?? systemClock;
     this.#healthSteps = options.healthSteps ?? HEALTH_STEPS;
     this.#resting = options.resting;
+    this.#isUnasked = options.isUnasked ?? false;
+  }
+
+  /** Whether an answer of a peer is due, or something lies here unsent. */
+  get hasFlight(): boolean {
+    return this.core.channels.some(isFlying);
   }
 
   openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
@@ -70,7 +79,10 @@ export class InlineLane implements LaneHooks {
   #step(mayReceive: boolean): number {
     const { channels, staging } = this.core;
     if (this.#resting?.isResting !== true) {
+      // Its end shows now and then all the same.
+      const isAsked = !this.#isUnasked || this.#steps === 0;
       for (const channel of channels) {
+        if (!isAsked && !isFlying(channel)) continue;
         // What is known to be readable must not be forgotten where a set tells of it once.
         if (mayReceive || this.#resting === undefined) channel.ready.tryAll(mayReceive);
         else channel.ready.onWritable();
@@ -89,4 +101,8 @@ export class InlineLane implements LaneHooks {
   close(): void {
     destroyLaneCore(this.core);
   }
+}
+
+function isFlying(channel: Channel): boolean {
+  return channel.hasFlight() || channel.vector.count > 0;
 }

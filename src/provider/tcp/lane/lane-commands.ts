@@ -29,6 +29,7 @@ import {
   TransferState,
   transferWord,
 } from './layout.js';
+import { CHANNEL_OWN, CHANNEL_PEERS } from '../channel-plan.js';
 import {
   ADD_CHANNEL_WORDS,
   COMMAND_ADD_CHANNEL,
@@ -142,6 +143,8 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
     chunkBytesMax,
     isStriped: at(words, 6) > 1,
     isChecked: at(words, 7) === 1,
+    isPeers: at(words, 8) === CHANNEL_PEERS,
+    isOwn: at(words, 8) === CHANNEL_OWN,
     link: linkOf(core, sessionIndex, channelIndex),
     memory: core.memory,
   });
@@ -151,7 +154,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   const session = sessionLane(core, sessionIndex);
   if (!session.isOpen) session.number = core.sessionsOpened++;
   session.isOpen = true;
-  session.openChannels++;
+  if (!channel.isPeers) session.openChannels++;
   grantCredit(core);
   shareUnsent(core, channel);
   hooks.onChannelAdded(channel);

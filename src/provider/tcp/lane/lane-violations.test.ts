@@ -224,6 +224,30 @@ test('violation: a read answer of other length than asked for is rule 11', () =>
   assert.notEqual(pair.b.transfers.failure(slot), 0);
 });
 
+test('violation: an operation of the peer on the channel of this end’s own is rule 14', () => {
+  for (const words of [WRITE_100, READ_100, NOTIFY_0]) {
+    const pair = new LanePair({ isOwn: true });
+    const { region } = addRegion(pair.a, 100);
+    const remote = addRegion(pair.b, 100);
+    const slot = pair.a.post('write', [block(region, remote.region, 100)]);
+    assert.equal(pair.finish(slot), 0, 'its own ones go there');
+    scratch.uint8.set(bytesOf({ words: { ...words, [ACK]: 1 }, region }));
+    pair.links[0]!.toA.push(scratch.addr, 64);
+    for (let step = 0; step < 20; step++) pair.a.step();
+    assert.equal(pair.a.eventsOf(EVENT_CHANNEL_DOWN)[0]?.words[4], 14);
+    assert.equal(pair.a.regions.users(region), 0);
+  }
+});
+
+test('channel of one end’s own: what the other end posts waits for a channel of both', () => {
+  const pair = new LanePair({ isOwn: true });
+  const a = addRegion(pair.a, 100);
+  const b = addRegion(pair.b, 100);
+  const slot = pair.b.post('write', [block(b.region, a.region, 100)]);
+  pair.settle();
+  assert.ok(!pair.b.isFinished(slot));
+});
+
 test('violation: a read answer out of order is rule 8', () => {
   const pair = new LanePair();
   const a = addRegion(pair.a, 1000);
@@ -246,7 +270,7 @@ test('violation: a port in shared memory that finds nonsense there ends by its o
 });
 
 test('violation: every rule that has a text is broken by some test here', () => {
-  const covered = new Set([...CASES.map(([rule]) => rule), 11, 13]);
+  const covered = new Set([...CASES.map(([rule]) => rule), 11, 13, 14]);
   assert.deepEqual(
     Object.keys(FRAME_RULES)
       .map(Number)

@@ -3,9 +3,9 @@
 // main → lane
 /** [slot] */
 export const COMMAND_SUBMIT = 1;
-/** [fd, session, channel, epoch, windowChunks, chunkBytesMax, channels, checked], link */
+/** [fd, session, channel, epoch, windowChunks, chunkBytesMax, channels, checked, whose], link */
 export const COMMAND_ADD_CHANNEL = 2;
-export const ADD_CHANNEL_WORDS = 8;
+export const ADD_CHANNEL_WORDS = 9;
 /** [session] */
 export const COMMAND_CLOSE_SESSION = 3;
 /** [slot, generation] */

@@ -40,6 +40,11 @@ export class Resting {
     return true;
   }
 
+  /** Returns when the set has told the channels of something, or after the time. */
+  wait(timeoutMs: number): void {
+    this.#readiness.wait(timeoutMs, this.#watch);
+  }
+
   wake(): void {
     if (!this.#isResting) return;
     this.#isResting = false;
