@@ -173,7 +173,10 @@ TCPX_API const char *tcpx_describe(tcpx_session *session, uint32_t memory);
  */
 TCPX_API const char *tcpx_memory_way(tcpx_session *session, uint32_t memory);
 
-/* Page-aligned memory that the service can share; tcpx_free after it was deregistered. */
+/*
+ * Page-aligned memory of zeros that the service can share; tcpx_free after it was deregistered.
+ * From 2 MiB on it lies on huge pages where the kernel can make some, and then has all of them now.
+ */
 TCPX_API tcpx_status tcpx_alloc(tcpx_session *session, size_t bytes, void **addr);
 TCPX_API tcpx_status tcpx_free(tcpx_session *session, void *addr);
 

@@ -76,6 +76,8 @@ export interface LiveFacts {
   /** Address of the peer's end of the control connection. */
   readonly where: string;
   readonly agreement: Agreement;
+  /** Both ends share its CPUs. */
+  readonly isSameHost: boolean;
   readonly choices: readonly Choice[];
   readonly path: DataPath;
   readonly pathReason: string;

@@ -56,7 +56,12 @@ test('sharing: settings of both ends and their hosts decide', () => {
 });
 
 test('sharing: what is tried and fails goes over TCP, by name, for all channels', () => {
-  const sharing = new SessionSharing('there', { kind: 'tried', reason: 'near' }, 2, PLENTY);
+  const sharing = new SessionSharing(
+    'there',
+    { kind: 'tried', isSameHost: true, reason: 'near' },
+    2,
+    PLENTY,
+  );
   assert.ok(sharing.isWanted);
   assert.equal(sharing.settle('a border'), undefined);
   assert.ok(!sharing.isWanted);
@@ -65,7 +70,12 @@ test('sharing: what is tried and fails goes over TCP, by name, for all channels'
 });
 
 test('sharing: once a channel has memory the others must have it too', () => {
-  const sharing = new SessionSharing('there', { kind: 'tried', reason: 'near' }, 2, PLENTY);
+  const sharing = new SessionSharing(
+    'there',
+    { kind: 'tried', isSameHost: true, reason: 'near' },
+    2,
+    PLENTY,
+  );
   assert.equal(sharing.settle(LINK), LINK);
   assert.deepEqual([sharing.path, sharing.reason], ['shm', 'near']);
   const refused = withCode('ERR_CAP_SHARED_MEMORY', /there: a border/);
@@ -75,12 +85,12 @@ test('sharing: once a channel has memory the others must have it too', () => {
 
 test('sharing: the budget of an engine is taken, given back once, and says no by its name', () => {
   const budget = new SharedBudget(3 * SHM_BYTES);
-  const tried = { kind: 'tried', reason: 'near' } as const;
+  const tried = { kind: 'tried', isSameHost: true, reason: 'near' } as const;
   const first = new SessionSharing('a', tried, 2, budget);
   const second = new SessionSharing('b', tried, 2, budget);
   assert.ok(first.isWanted && !second.isWanted);
   assert.match(second.reason, /memory\.sharedBytes/);
-  const demanded = { kind: 'demanded', reason: 'asked' } as const;
+  const demanded = { kind: 'demanded', isSameHost: true, reason: 'asked' } as const;
   const refused = withCode('ERR_CAP_SHARED_MEMORY', /memory\.sharedBytes/);
   assert.throws(() => new SessionSharing('c', demanded, 2, budget), refused);
   second.end();
@@ -91,6 +101,6 @@ test('sharing: the budget of an engine is taken, given back once, and says no by
 });
 
 test('sharing: a plugin carries the data by itself, unless memory is demanded', () => {
-  assert.equal(besidePlugin({ kind: 'tried', reason: '' }).kind, 'never');
-  assert.equal(besidePlugin({ kind: 'demanded', reason: '' }).kind, 'demanded');
+  assert.equal(besidePlugin({ kind: 'tried', isSameHost: true, reason: '' }).kind, 'never');
+  assert.equal(besidePlugin({ kind: 'demanded', isSameHost: true, reason: '' }).kind, 'demanded');
 });

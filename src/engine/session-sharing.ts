@@ -13,6 +13,8 @@ export type LocalWish = 'tcp' | 'auto' | 'shm';
 
 export interface SharingChoice {
   readonly kind: 'never' | 'tried' | 'demanded';
+  /** Whether both ends are on this host, as far as they say. */
+  readonly isSameHost: boolean;
   /** Why, for receipts, logs and people. */
   readonly reason: string;
 }
@@ -48,18 +50,19 @@ export function chooseSharing(
       { facts: { name: 'session.local', peer: where } },
     );
   }
-  if (isDemanded) return { kind: 'demanded', reason: 'session.local is shm' };
-  if (!isSameHost) return { kind: 'never', reason: 'the ends are on two hosts' };
+  if (isDemanded) return { kind: 'demanded', isSameHost, reason: 'session.local is shm' };
+  if (!isSameHost) return { kind: 'never', isSameHost, reason: 'the ends are on two hosts' };
   if (isRefused) {
-    return { kind: 'never', reason: `session.local is tcp at ${refusers(own, theirs, peer)}` };
+    const reason = `session.local is tcp at ${refusers(own, theirs, peer)}`;
+    return { kind: 'never', isSameHost, reason };
   }
-  return { kind: 'tried', reason: 'both ends are on one host' };
+  return { kind: 'tried', isSameHost, reason: 'both ends are on one host' };
 }
 
 /** What a plugin carries needs no lane, and its host need not be this one: an emulator's is. */
 export function besidePlugin(choice: SharingChoice): SharingChoice {
   if (choice.kind !== 'tried') return choice;
-  return { kind: 'never', reason: 'the plugin carries the data' };
+  return { ...choice, kind: 'never', reason: 'the plugin carries the data' };
 }
 
 function refusers(own: LocalWish, theirs: LocalWish, peer: Role): string {
@@ -124,7 +127,7 @@ export class SessionSharing {
       this.#fail(outcome);
       return undefined;
     }
-    this.#choice = { kind: 'demanded', reason: this.reason };
+    this.#choice = { ...this.#choice, kind: 'demanded' };
     return outcome;
   }
 
@@ -134,7 +137,8 @@ export class SessionSharing {
         facts: { peer: this.#where },
       });
     }
-    this.#choice = { kind: 'never', reason: `one host, but no shared memory: ${why}` };
+    const reason = `one host, but no shared memory: ${why}`;
+    this.#choice = { ...this.#choice, kind: 'never', reason };
     this.end();
   }
 

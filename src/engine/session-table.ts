@@ -19,7 +19,7 @@ import { lanesOfChannels } from '../provider/tcp/lane-placement.js';
 import { LINK_WORDS } from '../provider/tcp/shm/shm-link.js';
 import { MATCH_INDEX } from '../wire/control-frame.js';
 import { ControlKeeper, type SessionControl } from './control-keeper.js';
-import { LiveSession, type SessionHost } from './live-session.js';
+import { type LiveFacts, LiveSession, type SessionHost } from './live-session.js';
 import type { NewChannel, NewSession } from './new-session.js';
 import { checkReadsBudget } from './reads-budget.js';
 import { Recovery } from './recovery.js';
@@ -102,7 +102,7 @@ export class SessionTable {
     const wanted = choice.provider === 'tcpx' ? besidePlugin(agreed) : agreed;
     const sharing = new SessionSharing(control.where, wanted, plan.count, this.#shared);
     try {
-      return this.#make(index, terms, plan, sharing);
+      return this.#make(index, { ...terms, isSameHost: agreed.isSameHost }, plan, sharing);
     } catch (error) {
       // There is no session that would give it back at its end.
       sharing.end();
@@ -112,7 +112,7 @@ export class SessionTable {
 
   #make(
     index: number,
-    options: Omit<NewSession, 'sharing'>,
+    options: Omit<NewSession, 'sharing'> & Pick<LiveFacts, 'isSameHost'>,
     plan: ChannelPlan,
     sharing: SessionSharing,
   ): LiveSession {

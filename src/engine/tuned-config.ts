@@ -8,7 +8,7 @@ import type { Choice } from '../provider/receipt.js';
 import type { OwnLaneUse } from '../provider/tcp/lane/own-lane.js';
 import type { Agreement } from '../wire/control-frame.js';
 import { choicesOf, type PeerTerms } from './choices.js';
-import { hasOwnLane, type TuningFacts, tune, tuneServed } from './tuning.js';
+import { hasOwnLane, nearLanes, type TuningFacts, tune, tuneServed } from './tuning.js';
 
 export function tunedHere(config: Config): Config {
   const tuned = tune(config, factsOf(config));
@@ -20,6 +20,11 @@ export function tunedHere(config: Config): Config {
 /** For the engine of a service's client, before that one chooses the rest. */
 export function tunedServed(config: Config): Config {
   return tuneServed(config, factsOf(config));
+}
+
+/** How many lanes a transfer to a peer on this host begins with. */
+export function nearLanesHere(): number {
+  return nearLanes(availableParallelism());
 }
 
 /** What the lane of the thread that opens an engine is for, where that thread has one. */

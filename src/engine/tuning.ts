@@ -42,6 +42,14 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
   return { value: byCpus, reason: here };
 }
 
+/**
+ * What a transfer to a peer on this host begins with, which has as many lanes here: two for each
+ * end on two CPUs cost up to a quarter of one's rate, the more the worse bbr paces them.
+ */
+export function nearLanes(cpus: number): number {
+  return Math.max(1, Math.floor(cpus / CPUS_PER_LANE));
+}
+
 function chooseChannels(lanes: number, { nics }: TuningFacts): ChosenCount {
   if (nics > 0) return { value: channelsOfNics(nics), reason: `one for each NIC: ${nics}` };
   return { value: Math.min(CHANNELS_MAX, lanes), reason: `one for each lane: ${lanes}` };

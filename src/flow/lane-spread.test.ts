@@ -76,6 +76,19 @@ test('lane spread: a wild sample moves nothing, neither a fast trial nor a slow 
   assert.ok((paused[1] ?? 0) > 0.9, JSON.stringify(paused));
 });
 
+test('lane spread: begins with no more than it may; more lanes need two good trials', () => {
+  const spread = new LaneSpread(undefined, 1);
+  assert.equal(spread.lanesFor(64 * MIB, 128, 2), 1);
+  const after = (turns: number): number => {
+    for (let turn = 0; turn < turns; turn++) {
+      const lanes = spread.lanesFor(64 * MIB, 128, 2);
+      spread.onDone(64 * MIB, lanes === 1 ? 8000 : 7000, lanes);
+    }
+    return spread.expected(64 * MIB, 2);
+  };
+  assert.deepEqual([after(25), after(15)], [1, 2], 'one may be luck');
+});
+
 /** One lane is best; every 199th transfer meets a pause of the machine. */
 function pausing(): (lanes: number) => number {
   let count = 0;
@@ -139,7 +152,7 @@ test('lane spread: transfers of two sizes in turn are compared by the byte', () 
 });
 
 test('lane spread: what reads or staged memory have taught says nothing about plain writes', () => {
-  const spreads = new LaneSpreads(undefined);
+  const spreads = new LaneSpreads();
   const kinds = [
     ['write', 'plain', 1],
     ['read', 'plain', 8],
@@ -157,7 +170,7 @@ test('lane spread: what reads or staged memory have taught says nothing about pl
 });
 
 test('lane spread: memory that lanes copy begins with more lanes than other memory', () => {
-  const spreads = new LaneSpreads(undefined);
+  const spreads = new LaneSpreads();
   const begins = (memory: LaneMemory) =>
     [64 * 1024, MIB / 4, MIB, 8 * MIB].map((bytes) =>
       spreads.of('write', memory).expected(bytes, 4),

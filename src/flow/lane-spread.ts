@@ -25,6 +25,9 @@ const AFTER_RUN = 3;
 /** More lanes cost CPU: they must be faster by this, fewer may be as slow as this. */
 const GAIN_OF_MORE = 0.93;
 const LOSS_OF_FEWER = 1.02;
+/** One good trial may be luck, unless it was that much faster: of two the worse counts. */
+const TRIALS_OF_MORE = 2;
+const CLEAR_GAIN = 0.75;
 /** A neighbour that was slower by this is tried once in so many trials: the link may change. */
 const HOPELESS = 1.25;
 const HOPELESS_TRIALS = 8;
@@ -58,10 +61,15 @@ export class LaneSpread {
   /** By the power of two that the transfer's bytes reach. */
   readonly #classes: (SizeClass | undefined)[] = [];
   readonly #laneBytes: number;
+  readonly #beginMax: number;
 
-  /** `laneBytes`: what one lane should have at least, before anything is known. */
-  constructor(laneBytes = LANE_BYTES) {
+  /**
+   * Before anything is known. `laneBytes`: what one lane should have at least. `beginMax`: how many
+   * a transfer begins with at most.
+   */
+  constructor(laneBytes = LANE_BYTES, beginMax = Number.POSITIVE_INFINITY) {
     this.#laneBytes = laneBytes;
+    this.#beginMax = beginMax;
   }
 
   lanesFor(bytes: number, chunks: number, lanes: number): number {
@@ -117,7 +125,8 @@ export class LaneSpread {
     const index = Math.floor(Math.log2(bytes));
     const known = this.#classes[index];
     if (known !== undefined) return known;
-    const worth = Math.max(1, Math.min(lanes, Math.floor(bytes / this.#laneBytes)));
+    const byBytes = Math.floor(bytes / this.#laneBytes);
+    const worth = Math.max(1, Math.min(lanes, this.#beginMax, byBytes));
     const reason = `auto: to begin with, ${worth} of ${lanes} for this size`;
     const fresh = { current: worth, used: [], ratios: [], turns: 0, trial: undefined, reason };
     this.#classes[index] = fresh;
@@ -135,10 +144,12 @@ export type LaneMemory = 'plain' | 'staged' | 'copied';
  */
 export class LaneSpreads {
   readonly #laneBytes: number | undefined;
+  readonly #beginMax: number;
   readonly #spreads = new Map<string, LaneSpread>();
 
-  constructor(laneBytes: number | undefined) {
+  constructor(laneBytes?: number, beginMax = Number.POSITIVE_INFINITY) {
     this.#laneBytes = laneBytes;
+    this.#beginMax = beginMax;
   }
 
   of(operation: 'write' | 'read', memory: LaneMemory): LaneSpread {
@@ -146,7 +157,7 @@ export class LaneSpreads {
     const known = this.#spreads.get(kind);
     if (known !== undefined) return known;
     const usual = memory === 'copied' ? COPIED_LANE_BYTES : LANE_BYTES;
-    const fresh = new LaneSpread(this.#laneBytes ?? usual);
+    const fresh = new LaneSpread(this.#laneBytes ?? usual, this.#beginMax);
     this.#spreads.set(kind, fresh);
     return fresh;
   }
@@ -176,7 +187,10 @@ function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
   const ratios = (size.ratios[lanes] ??= []);
   ratios.push(middle(tried) / Math.min(before, middle(after)));
   if (ratios.length > RATIOS_MAX) ratios.shift();
-  if (middle(ratios) >= (lanes > size.current ? GAIN_OF_MORE : LOSS_OF_FEWER)) return;
+  const isMore = lanes > size.current;
+  const isFirst = isMore && ratios.length < TRIALS_OF_MORE;
+  const limit = isFirst ? CLEAR_GAIN : isMore ? GAIN_OF_MORE : LOSS_OF_FEWER;
+  if (middle(ratios) >= limit) return;
   size.reason = `auto: ${lanes} were better by the byte than ${size.current} before`;
   size.current = lanes;
   // What was found out was relative to the lanes before.

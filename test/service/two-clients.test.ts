@@ -2,6 +2,7 @@
 // and after their data, refusals have their numbers.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { serviceStatus } from '../../src/base/service-status.js';
 import { until } from '../support/until.js';
@@ -40,6 +41,34 @@ for (const [kind, way] of Object.entries(WAYS)) {
     await b.program.do(`deregister ${there.id}`);
   });
 }
+
+/** Of the files in memory of a process, what lies on huge pages. */
+function hugeKiB(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps`, 'utf8');
+  const found = [...text.matchAll(/^ShmemPmdMapped: +(\d+) kB$/gm)];
+  return found.reduce((sum, [, kib]) => sum + Number(kib), 0);
+}
+
+test('service: memory of tcpx_alloc lies on huge pages, in the service too', async (t) => {
+  const bytes = 8 * MIB;
+  const pid = a.program.child.pid ?? 0;
+  const others = hugeKiB(pid);
+  const here = await addMemory(a, bytes, 'alloc');
+  const there = await addMemory(b, bytes, 'alloc');
+  assert.equal(Number(await a.program.do(`where ${here.id}`)) % (2 * MIB), 0);
+  // None where the kernel makes none.
+  const ownKiB = hugeKiB(pid) - others;
+  t.diagnostic(`${ownKiB} KiB on huge pages`);
+  assert.ok([0, 8192].includes(ownKiB), 'all or nothing');
+  const before = hugeKiB(service.pid);
+  const { peer, region } = await load(a, b, there);
+  await a.program.do(`fill ${here.id} 5`);
+  await a.program.do(`write ${peer} ${here.id} ${region} ${bytes}`);
+  assert.equal(await b.program.do(`check ${there.id} 5`), `same ${bytes}`);
+  assert.equal(hugeKiB(service.pid) - before, 2 * ownKiB, 'both ends’ in the service');
+  await a.program.do(`deregister ${here.id}`);
+  await b.program.do(`deregister ${there.id}`);
+});
 
 test('service: memory that is copied travels in smaller pieces', async () => {
   const piecesOf = async (kind: string, from: End, to: End): Promise<number> => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withCode } from '../../../test/support/expect-error.js';
-import { isMapped } from '../../../test/support/process-resources.js';
+import { isMapped, mappedBytes } from '../../../test/support/process-resources.js';
 import { errnoName } from './errno.js';
 import { closeFd } from './file-descriptor.js';
 import {
@@ -25,6 +25,21 @@ test('mapping: fresh memory is zero, aligned, and gone after unmap', () => {
   assert.ok(isMapped(mapping.addr));
   unmapMemory(mapping);
   assert.ok(!isMapped(mapping.addr));
+});
+
+test('mapping: a large file lies where huge pages can be mapped, and nothing beside it', () => {
+  const bytes = 5 * MIB + 1;
+  const fd = createMemoryFile('large', bytes);
+  const before = mappedBytes();
+  const mapping = mapMemory(bytes, { fd });
+  assert.equal(mappedBytes(), before);
+  assert.equal(mapping.addr % (2 * MIB), 0);
+  assert.equal(mapping.bytes, bytes);
+  assert.ok(isMapped(mapping.addr + bytes - 1));
+  new Uint8Array(viewMapping(mapping)).fill(7);
+  unmapMemory(mapping);
+  assert.ok(!isMapped(mapping.addr));
+  closeFd(fd);
 });
 
 test('mapping: low memory has an address that is a small integer, where x86-64 gives one', () => {

@@ -12,6 +12,7 @@ import {
   viewMemory,
 } from './library.js';
 
+const PROT_NONE = 0;
 const PROT_READ_WRITE = 3;
 const MAP_SHARED = 0x01;
 const MAP_PRIVATE = 0x02;
@@ -23,6 +24,9 @@ const MAP_NORESERVE = 0x4000;
 const MAP_POPULATE = 0x8000;
 const MAP_HUGETLB = 0x40000;
 const MFD_CLOEXEC = 1;
+/** The largest that a host may have for its ordinary pages. */
+const PAGE_BYTES_MAX = 65_536;
+const HUGE_PAGE_BYTES = 2 * 1024 * 1024;
 const MADV_DONTNEED = 4;
 const MADV_DONTFORK = 10;
 const MADV_HUGEPAGE = 14;
@@ -86,13 +90,33 @@ export function tryMapMemory(bytes: number, options: MapOptions = {}): Mapping |
   if (options.isPopulated === true) flags |= MAP_POPULATE;
   if (options.isHuge === true) flags |= MAP_HUGETLB;
   const low = options.isLow === true ? MAP_32BIT : 0;
-  let addr = mmapC(0, bytes, PROT_READ_WRITE, flags | low, options.fd ?? -1, 0);
+  const fd = options.fd ?? -1;
+  if (fd >= 0 && low === 0 && bytes >= HUGE_PAGE_BYTES) return mapAligned(bytes, flags, fd);
+  let addr = mmapC(0, bytes, PROT_READ_WRITE, flags | low, fd, 0);
   if (typeof addr === 'bigint' && low !== 0) {
-    addr = mmapC(0, bytes, PROT_READ_WRITE, flags, options.fd ?? -1, 0);
+    addr = mmapC(0, bytes, PROT_READ_WRITE, flags, fd, 0);
   }
-  // MAP_FAILED is 2^64 − 1, which comes back as a BigInt, as would an address beyond 53 bits.
-  if (typeof addr === 'bigint') return -lastErrno();
-  return { addr, bytes };
+  return mappingAt(addr, bytes);
+}
+
+// MAP_FAILED is 2^64 − 1, which comes back as a BigInt, as would an address beyond 53 bits.
+function mappingAt(addr: number | bigint, bytes: number): Mapping | number {
+  return typeof addr === 'bigint' ? -lastErrno() : { addr, bytes };
+}
+
+// Huge pages of a file are mapped as such only at a multiple of their size.
+function mapAligned(bytes: number, flags: number, fd: number): Mapping | number {
+  const room = Math.ceil(bytes / PAGE_BYTES_MAX) * PAGE_BYTES_MAX + HUGE_PAGE_BYTES;
+  const reserving = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  const place = mappingAt(mmapC(0, room, PROT_NONE, reserving, -1, 0), room);
+  if (typeof place === 'number') return place;
+  const addr = Math.ceil(place.addr / HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES;
+  const end = addr + room - HUGE_PAGE_BYTES;
+  if (addr > place.addr) unmapMemory({ addr: place.addr, bytes: addr - place.addr });
+  unmapMemory({ addr: end, bytes: place.addr + room - end });
+  const mapping = mappingAt(mmapC(addr, bytes, PROT_READ_WRITE, flags | MAP_FIXED, fd, 0), bytes);
+  if (typeof mapping === 'number') unmapMemory({ addr, bytes: end - addr });
+  return mapping;
 }
 
 export function mapMemory(bytes: number, options: MapOptions = {}): Mapping {

@@ -44,6 +44,7 @@ export interface LaneSession {
     readonly index: number;
     readonly agreement: { readonly chunkBytes: number; readonly channels: number };
     readonly path: DataPath;
+    readonly isSameHost: boolean;
     readonly nics: readonly string[];
     readonly plan: ChannelPlan;
   };

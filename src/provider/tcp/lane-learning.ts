@@ -19,6 +19,8 @@ export interface LaneLearningOptions {
   readonly clock: Clock;
   /** What one lane should have of a transfer at least; see LaneSpread. */
   readonly laneBytes?: number | undefined;
+  /** What a session with a peer on this host, which has lanes of its own here, begins with. */
+  readonly nearLanes: number;
   /** Whether each session finds out how payload leaves best. */
   readonly isWayOpen?: boolean;
 }
@@ -135,9 +137,11 @@ export class LaneLearning {
   #of(session: LaneSession): Learnt {
     const known = this.#learnt.get(session);
     if (known !== undefined) return known;
+    const { nearLanes } = this.#options;
     const laneBytes = hasLinks(session) ? LINK_BYTES : this.#options.laneBytes;
+    const most = session.facts.isSameHost ? nearLanes : Number.POSITIVE_INFINITY;
     const ways = { write: new SendWay(), read: new SendWay() };
-    const learnt = { spreads: new LaneSpreads(laneBytes), ways };
+    const learnt = { spreads: new LaneSpreads(laneBytes, most), ways };
     this.#learnt.set(session, learnt);
     return learnt;
   }
