@@ -16,18 +16,21 @@ import {
   type RunningService,
   ServiceWorld,
 } from '../test/service/service-world.js';
-import { netLabObstacle, openNetLab } from '../test/support/net-lab.js';
+import { type NetLab, netLabObstacle, openNetLab } from '../test/support/net-lab.js';
+import { benchAcross } from './perf/network-bench.js';
 import { ownBench } from './perf/own-bench.js';
 import { processRateGBps } from './perf/process-rate.js';
 import { readCount, readWords, refuse } from './words.js';
 
-const USAGE = `npm run bench:service [-- --rounds N] [--only polled] [--set NAME=VALUE]…
-  64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback; how fast
-  the kernel copies a program's memory; posts of 4 KiB to 64 MiB of ordinary memory where both
-  programs poll, as those of NIXL do (--only polled: these alone). --set: a setting of the services,
-  such as lane.own=off`;
+const USAGE = `npm run bench:service [-- --rounds N] [--only polled|posted] [--set NAME=VALUE]…
+  64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback, and to the
+  engine between the same namespaces; how fast the kernel copies a program's memory; posts of 4 KiB
+  to 64 MiB of ordinary memory where both programs poll, as those of NIXL do (--only polled: these
+  alone; posted: the others). --set: a setting of the services, such as lane.own=off`;
 const LARGE = 64 * 1024 * 1024;
-const LARGE_POSTS = 12;
+const LARGE_POSTS = 30;
+/** Until the hot code of both ends, of every lane's thread, is compiled. */
+const WARM_POSTS = 300;
 const SMALL = 4096;
 const SMALL_POSTS = 2000;
 const POLLED_BYTES = [SMALL, 64 * 1024, 1024 * 1024, 8 * 1024 * 1024, LARGE];
@@ -38,21 +41,25 @@ const POLLED_POSTS_MIN = 16;
 /** Longer than any of them; a notification ends it. */
 const STARE_MS = 600_000;
 const BUSY_LOAD = 0.5;
+const ACROSS = 'engine, between the namespaces,';
 
 /** Takes a figure of itself: GB/s for large transfers, µs of a post for small. */
 interface Row {
   readonly name: string;
-  /** Of the engine alone, which the others are compared with. */
-  readonly base?: string;
+  /** Of the engine alone, which this one is compared with. */
+  readonly bases?: readonly string[];
   readonly unit: 'GB/s' | 'µs';
   take(): Promise<number>;
 }
 
-function engineRows(): Row[] {
-  const flags = ['--verify', 'none', '--warmup-seconds', '0', '--warmup', '3'];
+function engineRows(lab: NetLab | undefined): Row[] {
+  // As long as it takes until hot code is compiled: the services have been warmed by a round.
+  const flags = ['--verify', 'none', '--warmup-seconds', '1'];
   const large = ['--size', '64MiB', '--iters', `${LARGE_POSTS}`];
   const small = ['--size', '4KiB', '--iters', `${SMALL_POSTS}`];
+  const across = lab === undefined ? [] : [acrossRow(lab, [...flags, ...large])];
   return [
+    ...across,
     {
       name: 'engine 64 MiB',
       unit: 'GB/s',
@@ -64,6 +71,13 @@ function engineRows(): Row[] {
       take: async () => (await ownBench([...flags, ...small])).latencyUs.p50,
     },
   ];
+}
+
+/** What the link between the namespaces, which services in them have in their way, leaves of it. */
+function acrossRow(lab: NetLab, flags: readonly string[]): Row {
+  const take = async (): Promise<number> =>
+    (await benchAcross(lab, at(lab.links, 0), [], flags)).bandwidthGBps.p50;
+  return { name: `${ACROSS} 64 MiB`, unit: 'GB/s', take };
 }
 
 /** How fast the kernel copies memory of a client, which copied memory pays at both ends. */
@@ -114,7 +128,12 @@ async function polledRows(where: string, from: End, to: End): Promise<Row[]> {
 }
 
 /** Shared and copied memory between two clients, large and small. */
-async function serviceRows(where: string, from: End, to: End): Promise<Row[]> {
+async function serviceRows(
+  where: string,
+  from: End,
+  to: End,
+  engines: readonly string[],
+): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [kind, way] of [
     ['alloc', 'shared'],
@@ -130,16 +149,16 @@ async function serviceRows(where: string, from: End, to: End): Promise<Row[]> {
       const said = await from.program.do(`repeat ${request} ${count}`);
       return at(said.split(' ').map(Number), 0);
     };
-    await medianUs(large, 2);
+    await medianUs(large, WARM_POSTS);
     rows.push({
       name: `${where}, ${way} 64 MiB`,
-      base: 'engine 64 MiB',
+      bases: engines.map((engine) => `${engine} 64 MiB`),
       unit: 'GB/s',
       take: async () => LARGE / (await medianUs(large, LARGE_POSTS)) / 1000,
     });
     rows.push({
       name: `${where}, ${way} 4 KiB`,
-      base: 'engine 4 KiB',
+      bases: ['engine 4 KiB'],
       unit: 'µs',
       take: () => medianUs(small, SMALL_POSTS),
     });
@@ -172,15 +191,14 @@ async function measure(rows: readonly Row[], rounds: number): Promise<void> {
       if (round > 0) taken.get(row.name)?.push(figure);
     }
   }
-  for (const { name, base, unit } of rows) {
+  for (const { name, bases = [], unit } of rows) {
     const all = taken.get(name) ?? [];
     const figure = medianOf(all);
     const spread = `(${rounded(Math.min(...all))}–${rounded(Math.max(...all))})`;
-    const ratio =
-      base === undefined
-        ? ''
-        : `  ${(figure / medianOf(taken.get(base) ?? [])).toFixed(2)} × ${base}`;
-    process.stdout.write(`${name}: ${rounded(figure)} ${spread} ${unit}${ratio}\n`);
+    const ratios = bases.map(
+      (base) => `  ${(figure / medianOf(taken.get(base) ?? [])).toFixed(2)} × ${base}`,
+    );
+    process.stdout.write(`${name}: ${rounded(figure)} ${spread} ${unit}${ratios.join('')}\n`);
   }
 }
 
@@ -192,8 +210,8 @@ async function main(): Promise<void> {
   } as const;
   const { values } = readWords(USAGE, { options });
   const rounds = readCount('--rounds', values.rounds);
-  if (values.only !== undefined && values.only !== 'polled') {
-    refuse(`--only ${values.only}: polled is wanted`);
+  if (!['polled', 'posted', undefined].includes(values.only)) {
+    refuse(`--only ${values.only}: polled or posted is wanted`);
   }
   const obstacle = netLabObstacle();
   const where = obstacle === undefined ? 'in two namespaces' : `over loopback (${obstacle})`;
@@ -224,14 +242,22 @@ async function main(): Promise<void> {
       await world.end(left, 'carol'),
     ];
     const posted = async (): Promise<Row[]> => [
-      ...engineRows(),
+      ...engineRows(lab),
       ...(await copyRows(a)),
-      ...(await serviceRows('two services', a, b)),
-      ...(await serviceRows('one service', a, c)),
+      ...(await serviceRows(
+        'two services',
+        a,
+        b,
+        lab === undefined ? ['engine'] : [ACROSS, 'engine'],
+      )),
+      ...(await serviceRows('one service', a, c, ['engine'])),
     ];
-    const rows = values.only === undefined ? await posted() : [];
-    rows.push(...(await polledRows('two services', a, b)));
-    rows.push(...(await polledRows('one service', a, c)));
+    const polled = async (): Promise<Row[]> => [
+      ...(await polledRows('two services', a, b)),
+      ...(await polledRows('one service', a, c)),
+    ];
+    const rows = values.only === 'polled' ? [] : await posted();
+    if (values.only !== 'posted') rows.push(...(await polled()));
     await measure(rows, rounds);
   } finally {
     await world.close();

@@ -47,6 +47,8 @@ export interface CoreOptions {
   readonly trustName: string;
   readonly tcpx: MatchedProvider | undefined;
   readonly controlFd: number;
+  /** One of a node service: threads of lanes start when they have something to do. */
+  readonly isServed?: boolean | undefined;
   /** Where the thread that opens the engine has a lane of its own. */
   readonly ownLane?: OwnLaneChoice | undefined;
   readonly staging: LaneSetOptions['staging'];
@@ -86,6 +88,7 @@ export class EngineCore {
       ...(options.tcpx === undefined ? {} : { cpus: [], nodes: [] }),
       controlFd,
       own: ownLane,
+      startsLate: options.isServed,
       staging,
       ...edges?.lanes,
       onEvent: (_, kind, at) => this.events.handle(kind, at),
@@ -137,7 +140,7 @@ export class EngineCore {
         isCallerDriven,
         clock: edges?.clock ?? systemClock,
         laneBytes: edges?.laneBytes,
-        nearLanes: edges === undefined ? nearLanesHere() : values['lane.count'],
+        nearLanes: edges === undefined ? nearLanesHere(config) : values['lane.count'],
         largeBytes: edges?.largeBytes,
         isWayOpen: values['socket.sendBy'] === 'auto',
         openDevice: (device) => this.#options.openDevice(device),

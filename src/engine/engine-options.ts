@@ -60,11 +60,12 @@ export interface EngineOptions {
    */
   readonly shareOf?: (source: RegionSource) => RegionShare | undefined;
   /**
-   * The thread that opens it does nothing else: what peers post to its own lane lands there too,
-   * and would stand still while that thread did something else.
+   * One of a node service, whose thread does nothing else: what peers post to its own lane lands
+   * there too, and would stand still while that thread did something else. Channels and threads
+   * come when they are needed: many clients have an engine each.
    * @internal
    */
-  readonly isOwnLaneShared?: boolean;
+  readonly isServed?: boolean;
   /** Something happened: a transfer may have finished, a session begun or ended. */
   readonly onActivity?: () => void;
   /** Ends the wait for its start with an `AbortError`; an engine that is open does not hear it. */
@@ -76,7 +77,7 @@ const OPEN_OPTIONS = {
   ...{ onSession: checkFunction, onNotification: checkFunction, onActivity: checkFunction },
   ...{ gpu: checkWhole, gpuModule: checkRecord, signal: checkSignal },
   ...{
-    isOwnLaneShared: checkFlag,
+    isServed: checkFlag,
     pluginEnvironment: checkTexts,
     pluginOverrides: checkRecord,
     shareOf: checkFunction,

@@ -116,11 +116,11 @@ export class Engine {
     const trust = loadTrust(values);
     this.trust = trust.name;
     const self = { name: this.name, generation: randomBytes(8), trust, offer: opened.offer };
-    this.#identity = identityOf(self, this.config);
+    this.#identity = identityOf(self, this.config, options.isServed);
     if (values['flow.checksum']) loadCrc32();
-    const ownLaneUse = ownLaneUseHere(this.config, options.isOwnLaneShared);
+    const ownLaneUse = ownLaneUseHere(this.config, options.isServed);
     this.#core = new EngineCore({
-      ...{ config: this.config, log: this.log, timers: this.#timers },
+      ...{ config: this.config, log: this.log, timers: this.#timers, isServed: options.isServed },
       trustName: this.trust,
       tcpx: opened.tcpx,
       controlFd: this.#control.fd,

@@ -3,7 +3,7 @@
 import type { Config } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import { Feature } from '../wire/control-frame.js';
-import { type Wish, wishOf } from './agreement.js';
+import { type Wish, wishAmid, wishOf } from './agreement.js';
 import type { ConnectionFacts } from './exchange.js';
 import { offeredFeatures, type ProviderOffer } from './provider-choice.js';
 import { type LocalWish, sharingFeatures } from './session-sharing.js';
@@ -27,11 +27,14 @@ export interface Identity {
 export function identityOf(
   self: Pick<Identity, 'name' | 'generation' | 'trust' | 'offer'>,
   config: Config,
+  isServed = false,
 ): Identity {
   const { values } = config;
+  const wish = wishOf(config);
   return {
     ...self,
-    wish: wishOf(config),
+    // Its event loop turns whatever its program does: channels, and lanes, come when needed.
+    wish: isServed ? wishAmid(wish, Number.POSITIVE_INFINITY) : wish,
     local: values['session.local'],
     isChecked: values['flow.checksum'],
     timeoutMs: values['session.handshakeTimeoutMs'],

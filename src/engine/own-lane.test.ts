@@ -31,7 +31,7 @@ async function openPair(t: TestContext, isShared: boolean, more: Partial<Setting
   const served: Session[] = [];
   const open = (name: string) =>
     Engine.open({
-      ...{ name, settings, log: silentLog, isOwnLaneShared: isShared },
+      ...{ name, settings, log: silentLog, isServed: isShared },
       onSession: (session) => served.push(session),
       onNotification: ({ text }) => notifications.push(text),
     });

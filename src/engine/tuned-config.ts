@@ -1,7 +1,7 @@
 // Settings with what this host's CPUs, NICs and kernel make of those that nobody has set.
 
 import { availableParallelism } from 'node:os';
-import { type Config, withAuto } from '../base/config.js';
+import { type Config, isByHand, withAuto } from '../base/config.js';
 import { splitNics } from '../base/interface-list.js';
 import { CONGESTION_AUTO, congestionHere, kernelCongestion } from '../os/congestion.js';
 import type { Choice } from '../provider/receipt.js';
@@ -22,8 +22,9 @@ export function tunedServed(config: Config): Config {
   return tuneServed(config, factsOf(config));
 }
 
-/** How many lanes a transfer to a peer on this host begins with. */
-export function nearLanesHere(): number {
+/** How many lanes a transfer to a peer on this host begins with: all that somebody asked for. */
+export function nearLanesHere(config: Config): number {
+  if (isByHand(config, 'lane.count')) return config.values['lane.count'];
   return nearLanes(availableParallelism());
 }
 

@@ -43,15 +43,15 @@ test('tuning: a table of hosts', () => {
   }
 });
 
-test('tuning: an engine of a service has few lanes, and looks longer where cores are many', () => {
+test('tuning: engines of a service share CPUs with it, and look longer where they are many', () => {
   const cases: readonly (readonly [Options, number, number, number, number])[] = [
     // Settings by hand, CPUs, NICs; lanes and µs.
     [{}, 1, 0, 1, 0],
     [{}, 2, 0, 1, 200],
-    [{}, 7, 0, 1, 200],
-    [{}, 8, 0, 2, 1000],
-    [{}, 16, 0, 4, 1000],
-    [{}, 208, 0, 4, 1000],
+    [{}, 7, 0, 3, 200],
+    [{}, 8, 0, 4, 1000],
+    [{}, 16, 0, 8, 1000],
+    [{}, 208, 0, 8, 1000],
     [{}, 208, 1, 1, 1000],
     [{}, 208, 4, 4, 1000],
     [{ 'lane.count': 1, 'lane.spinUs': 50 }, 16, 0, 1, 50],
@@ -68,11 +68,11 @@ test('tuning: an engine of a service has few lanes, and looks longer where cores
     const config = tune(tuneServed(loadConfig({ options }), facts), facts);
     return [hasOwnLane(config, facts), config.values['flow.channels']];
   };
-  assert.deepEqual(ownOf({}, 16), [true, 4]);
+  assert.deepEqual(ownOf({}, 16), [true, 8]);
   assert.deepEqual(ownOf({}, 2), [false, 1]);
   assert.deepEqual(ownOf({ 'lane.own': 'on' }, 2), [true, 1]);
-  assert.deepEqual(ownOf({ 'lane.own': 'off' }, 16), [false, 4]);
-  assert.deepEqual(ownOf({ 'lane.own': 'auto' }, 16), [true, 4]);
+  assert.deepEqual(ownOf({ 'lane.own': 'off' }, 16), [false, 8]);
+  assert.deepEqual(ownOf({ 'lane.own': 'auto' }, 16), [true, 8]);
   assert.deepEqual(ownOf({ 'lane.own': 'on' }, 16, 4), [false, 4], 'NICs have lanes of theirs');
   assert.deepEqual(ownOf({ 'lane.progress': 'caller' }, 16), [false, 1]);
   const spinOf = (options: Options, cpus: number) =>

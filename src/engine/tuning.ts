@@ -43,8 +43,8 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
 }
 
 /**
- * What a transfer to a peer on this host begins with, which has as many lanes here: two for each
- * end on two CPUs cost up to a quarter of one's rate, the more the worse bbr paces them.
+ * For a peer on this host, which has as many lanes here: two of each end on two CPUs cost up to a
+ * quarter of one's rate.
  */
 export function nearLanes(cpus: number): number {
   return Math.max(1, Math.floor(cpus / CPUS_PER_LANE));
@@ -67,22 +67,15 @@ function chooseSpin(config: Config, { cpus }: TuningFacts): ChosenCount {
   return { value, reason: 'at most; less where nothing comes within that time' };
 }
 
-/**
- * An engine of a node service has neighbours, so fewer lanes than one that is alone. Where cores
- * are many it has several: memory of a client that cannot be shared is copied once more at each
- * end, by the lane, and one lane then moves 2.6 GB/s on a host where four move 6.7.
- */
-const CPUS_PER_SERVED_LANE = 4;
-const SERVED_LANES_MAX = 4;
 /** From here on a core that looks for a millisecond is missed by nobody. */
 const CPUS_TO_SPARE = 8;
 /** A turn of 1 MiB with its copies: whoever sleeps within it is woken at every step. */
 const SERVED_SPIN_US = 1000;
 
-/** The same for the engine of a service's client. */
+/** The same for the engine of a service's client, which mostly has its peers and program here. */
 export function tuneServed(config: Config, { cpus, nics }: TuningFacts): Config {
   if (config.values['lane.progress'] === 'caller') return config;
-  const byCpus = Math.max(1, Math.min(SERVED_LANES_MAX, Math.floor(cpus / CPUS_PER_SERVED_LANE)));
+  const byCpus = Math.min(LANES_MAX, nearLanes(cpus));
   const lanes = nics > 0 ? Math.min(nics, byCpus) : byCpus;
   const reason = `one of a service’s engines, ${cpus} CPUs`;
   let tuned = withAuto(config, 'lane.count', lanes, reason);

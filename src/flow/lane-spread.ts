@@ -8,7 +8,7 @@ import type { LaneIndex } from '../base/quantity.js';
 
 const LANE_BYTES = 2 * 1024 * 1024;
 /** The same where lanes copy each byte once more at an end: a byte is worth more of a lane. */
-const COPIED_LANE_BYTES = 128 * 1024;
+const COPIED_LANE_BYTES = 256 * 1024;
 /** A trial comes after so many transfers of a size, at first and later. */
 // Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
 const TRIAL_TURNS = 15;

@@ -91,7 +91,7 @@ export class ClientEngine {
       config,
       log,
       gpuModule: memoryModuleOf(options.process),
-      isOwnLaneShared: true,
+      isServed: true,
       shareOf: (source) => shares.get(source)?.(),
       onSession: (session) => {
         inbox.admit(session);

@@ -37,7 +37,7 @@ export interface EngineWorld
   readonly slowBytes: number;
   readonly sizes?: readonly number[];
   /** Their threads have lanes of their own. */
-  readonly isOwnLaneShared?: boolean;
+  readonly isServed?: boolean;
   /** Of the plugin processes. */
   readonly plugin?: Readonly<Record<string, string>>;
   /** Memory of the kind that is moved; allocated by the engine without. */
@@ -71,8 +71,8 @@ export function engineHarness(world: EngineWorld): ProviderHarness {
   const engines: Engine[] = [];
   const openEngine = async (shape: Shape, options: EngineOptions): Promise<Engine> => {
     const config = loadConfig({ options: settingsOf(shape), environment: {} });
-    const { isOwnLaneShared = false, plugin: pluginEnvironment = {} } = world;
-    const parts = { config, log: silentLog, pluginEnvironment, isOwnLaneShared };
+    const { isServed = false, plugin: pluginEnvironment = {} } = world;
+    const parts = { config, log: silentLog, pluginEnvironment, isServed };
     const engine = await Engine.open({ ...options, ...parts });
     engines.push(engine);
     return engine;

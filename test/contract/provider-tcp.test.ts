@@ -42,7 +42,7 @@ for (const [name, settings] of Object.entries({ ...WORLDS, ...OWN_LANE_WORLDS })
       settings: { 'engine.provider': 'tcp', ...settings },
       slow: SLOW,
       slowBytes: 8 * MIB,
-      isOwnLaneShared: name in OWN_LANE_WORLDS,
+      isServed: name in OWN_LANE_WORLDS,
     }),
   );
 }

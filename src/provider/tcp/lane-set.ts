@@ -1,10 +1,9 @@
 // The lanes of an engine: shared memory, worker threads or a core inside the caller, commands to
 // them and events from them.
 
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
 import { TcpxError } from '../../base/errors.js';
-import { isLaunchUrl, launchUrl } from '../../base/launch.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import { limitSpareTables } from '../../ffi/libc/message.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
@@ -36,10 +35,11 @@ import {
   type SharedShape,
   sharedOffsets,
 } from './lane/layout.js';
-import { COMMAND_SUBMIT } from './lane/messages.js';
+import { COMMAND_ADD_CHANNEL, COMMAND_SUBMIT } from './lane/messages.js';
 import { OwnLane, type OwnLaneHost, type OwnLaneUse } from './lane/own-lane.js';
 import { Resting } from './lane/resting.js';
 import { type LaneStats, readLaneStats } from './lane-stats.js';
+import { newLaneThread } from './lane-thread.js';
 import type { SendBySetting } from './port/stream-port.js';
 import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 
@@ -72,6 +72,8 @@ export interface LaneSetOptions {
    * look for it.
    */
   readonly own?: OwnLaneChoice | undefined;
+  /** All threads but the first start with the first channel that they are given. */
+  readonly startsLate?: boolean | undefined;
   onEvent(laneIndex: LaneIndex, kind: number, at: number): void;
   /** Something happened while the main thread slept. */
   onWake(): void;
@@ -192,7 +194,7 @@ export class LaneSet {
   /** Starts the threads and waits until each runs. */
   async start(): Promise<void> {
     if (this.inline.length > 0) return;
-    const threads = this.#lanes.slice(0, this.threadCount);
+    const threads = this.#lanes.slice(0, this.#options.startsLate === true ? 1 : this.threadCount);
     await Promise.all(threads.map((lane, index) => this.#startWorker(lane, index)));
     Atomics.store(this.shared.int32, ENGINE_MAIN_SLEEPS, 1);
   }
@@ -220,12 +222,7 @@ export class LaneSet {
       sendBytes,
       spareTables,
     };
-    // With a launch file that stands in for CUDA the thread has parts in common, each of them once.
-    const extension = isLaunchUrl(gpuModule) ? '.js' : '.cjs';
-    const worker = new Worker(launchUrl('provider/tcp/lane/lane-worker.js', extension), {
-      workerData,
-      ...workerFlags(process.execArgv),
-    });
+    const worker = newLaneThread(workerData);
     lane.worker = worker;
     return new Promise((resolve, reject) => {
       worker.once('message', () => {
@@ -255,7 +252,10 @@ export class LaneSet {
     assert(at >= 0, 'command ring has room');
     for (const [index, word] of words.entries()) lane.commands.int32[(at >> 2) + index] = word;
     publishRecords(lane.commands);
-    this.#ring(lane);
+    const isLate = kind === COMMAND_ADD_CHANNEL && lane.worker === undefined && !lane.isDead;
+    // Its failure is told by onLaneFailed.
+    if (isLate && lane.doorbellFd >= 0) this.#startWorker(lane, laneIndex).catch(() => undefined);
+    else this.#ring(lane);
   }
 
   commandAll(kind: number, words: readonly number[]): void {
@@ -390,10 +390,4 @@ export class LaneSet {
     this.#wakePipe?.close();
     (this.#options.memory ?? mappedMemory).destroy(this.shared);
   }
-}
-
-// A thread inherits the flags of the process, but --input-type is about the main module alone and
-// would be refused; then it starts without any.
-function workerFlags(flags: readonly string[]): { execArgv?: string[] } {
-  return flags.some((flag) => flag.startsWith('--input-type')) ? { execArgv: [] } : {};
 }
