@@ -119,16 +119,17 @@ async function attachAll(
   const left = routes.entries();
   const stop = new AbortController();
   const { signal } = options;
-  const signals = signal === undefined ? [stop.signal] : [signal, stop.signal];
-  const stoppable = { ...options, signal: AbortSignal.any(signals) };
+  const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const stoppable = { ...options, signal: either };
   const attachNext = async (): Promise<void> => {
     for (const [channel, route] of left) await attachFirst(stoppable, session, route, channel);
   };
   try {
     await Promise.all(Array.from({ length: ATTACHES_AT_ONCE }, attachNext));
-  } finally {
-    // Where one has failed there is no session: what others are about ends, and no more begin.
+  } catch (error) {
+    // There is no session: what others are about ends, and no more begin.
     stop.abort();
+    throw error;
   }
 }
 
