@@ -45,6 +45,8 @@ import { readZeroCopy, type ZeroCopyStats } from './zero-copy-stats.js';
 
 /** A few looks take less than the yield; a thread that polls now and then does not reach it. */
 const LOOKS_BEFORE_YIELD = 16;
+/** Who drives its own lanes waits for the peer alone, and no look of it is in vain for long. */
+const DRIVEN_LOOKS_BEFORE_YIELD = 64;
 
 export interface LaneSetOptions {
   readonly shape: SharedShape;
@@ -289,8 +291,8 @@ export class LaneSet {
   }
 
   /**
-   * Without threads: moves what can be moved now. With threads: whoever looks again and again in
-   * vain lets them have the core, which they may be waiting for.
+   * Moves what can be moved now. Whoever looks again and again in vain lets others have the core:
+   * threads, or peers, may be waiting for it.
    */
   progress(): number {
     if (this.inline.length === 0) {
@@ -302,6 +304,9 @@ export class LaneSet {
     }
     let moved = 0;
     for (let index = 0; index < this.inline.length; index++) moved += this.stepInline(index);
+    // The peer, or what it waits for, may be on this core.
+    if (moved > 0) this.#looks = 0;
+    else if (++this.#looks > DRIVEN_LOOKS_BEFORE_YIELD) yieldCpu();
     return moved;
   }
 
