@@ -19,6 +19,7 @@ const [CLIENTS, SERVERS] = [2, 3];
 const TURNS_MAX = 1_000_000;
 /** Some turns of the event loop, in which nothing comes. */
 const QUIET_MS = 5;
+const TOLD_MS = 12;
 
 async function openPair(t: TestContext, isShared: boolean, more: Partial<SettingValues> = {}) {
   const settings = {
@@ -149,6 +150,37 @@ test('own lane: a thread that blocks in wait is told by its own lane', async (t)
     const transfer = writeSmall(pair);
     assert.equal(transfer.wait(5000), 'done');
   }
+});
+
+test('own lane: a poll amid what is awaited keeps nobody from being told', async (t) => {
+  const settings = { 'session.local': 'tcp', 'lane.count': 1 } as const;
+  const near = await Engine.open({ name: 'near', settings, log: silentLog });
+  // Answers when it is polled.
+  const slow = { ...settings, 'lane.progress': 'caller' } as const;
+  const far = await Engine.open({ name: 'far', settings: slow, log: silentLog });
+  const driving = setInterval(() => far.poll(), 3);
+  t.after(async () => {
+    clearInterval(driving);
+    await Promise.all([near.close(), far.close()]);
+  });
+  far.register(new Uint8Array(SMALL), { name: 'there' });
+  const session = await near.connect('127.0.0.1', far.listen('127.0.0.1:0'));
+  const remote = await session.lookup('there');
+  const post = (): Transfer => session.write({ local: new Uint8Array(SMALL), remote });
+  await untilOver(1, post);
+  const tookMs: number[] = [];
+  for (let round = 0; round < 21; round++) {
+    near.progress();
+    const transfer = post();
+    await sleepMs(1);
+    transfer.poll();
+    const startedMs = performance.now();
+    await transfer;
+    tookMs.push(performance.now() - startedMs);
+  }
+  // A lane looks at its sets twenty times a second even where nothing has told it.
+  const told = tookMs.filter((ms) => ms < TOLD_MS).length;
+  assert.ok(told > tookMs.length / 2, `${tookMs.map(Math.round)} ms`);
 });
 
 test('own lane: off, everything is for threads', async (t) => {

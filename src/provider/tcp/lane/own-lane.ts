@@ -54,11 +54,14 @@ export class OwnLane {
     return this.use === 'all' || this.#waitsSincePoll < POLLED_WAITS;
   }
 
-  /** The program asks what has become of its transfers. */
+  /** The program asks what has become of its transfers; moves what can be moved now. */
   poll(): number {
     this.#waitsSincePoll = 0;
-    // Of what is in flight the set would tell the event loop alone.
-    if (this.#resting.isResting && this.lane.hasFlight) this.#wake();
+    if (this.#resting.isResting && this.lane.hasFlight) {
+      // Of what is in flight the set would tell the event loop alone, which has it rest again.
+      this.#wake();
+      if (!this.#isHeld) this.#host.lookSoon();
+    }
     return this.look();
   }
 
