@@ -11,14 +11,15 @@ const LANE_BYTES = 2 * 1024 * 1024;
 const COPIED_LANE_BYTES = 256 * 1024;
 /** A trial comes after so many transfers of a size, at first and later. */
 // Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
-const TRIAL_TURNS = 15;
-const SETTLED_TRIAL_TURNS = 93;
+const TRIAL_TURNS = 21;
+const SETTLED_TRIAL_TURNS = 247;
 const SETTLED_AFTER_TURNS = 128;
 /**
- * Transfers of a trial. The first does not count: its lanes have slept, and their connections begin
- * small. Nor do those with which a size begins.
+ * Transfers of a trial, of which the last count: its lanes have slept, and their connections begin
+ * small, or paced for another share. Nor do those count with which a size begins.
  */
-const TRIAL_RUN = 3;
+const TRIAL_RUN = 8;
+const TRIAL_COUNTED = 3;
 const COLD_TURNS = 4;
 /** Usual transfers that are timed after a trial, before it is judged. */
 const AFTER_RUN = 3;
@@ -43,7 +44,6 @@ interface Trial {
   readonly tried: number[];
   readonly after: number[];
   left: number;
-  isCold: boolean;
 }
 
 interface SizeClass {
@@ -113,10 +113,9 @@ export class LaneSpread {
     if (lanes === size.current) {
       size.used.push(time);
       if (size.used.length > USED_MAX) size.used.shift();
-      if (trial?.tried.length === TRIAL_RUN - 1) trial.after.push(time);
+      if (trial?.left === 0 && trial.tried.length >= TRIAL_COUNTED) trial.after.push(time);
     } else if (lanes === trial?.lanes) {
-      if (!trial.isCold) trial.tried.push(time);
-      trial.isCold = false;
+      trial.tried.push(time);
     }
     if (trial?.after.length === AFTER_RUN) judge(size, trial);
   }
@@ -171,7 +170,7 @@ function neighbour(lanes: number, isUp: boolean, most: number): number {
 }
 
 function trialOf(lanes: number, before: number): Trial {
-  return { lanes, before, tried: [], after: [], left: TRIAL_RUN - 1, isCold: true };
+  return { lanes, before, tried: [], after: [], left: TRIAL_RUN - 1 };
 }
 
 function isHopeless({ ratios }: SizeClass, lanes: number): boolean {
@@ -180,12 +179,11 @@ function isHopeless({ ratios }: SizeClass, lanes: number): boolean {
 }
 
 // A trial is held against usual transfers on both sides of it, and the faster side counts: while
-// code is compiled and clocks rise, whatever comes later is faster, and was called better. Of two
-// that were tried the slower counts: a single good one decides nothing.
+// code is compiled and clocks rise, whatever comes later is faster, and was called better.
 function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
   size.trial = undefined;
   const ratios = (size.ratios[lanes] ??= []);
-  ratios.push(middle(tried) / Math.min(before, middle(after)));
+  ratios.push(middle(tried.slice(-TRIAL_COUNTED)) / Math.min(before, middle(after)));
   if (ratios.length > RATIOS_MAX) ratios.shift();
   const isMore = lanes > size.current;
   const isFirst = isMore && ratios.length < TRIALS_OF_MORE;
