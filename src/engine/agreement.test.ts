@@ -8,6 +8,7 @@ import {
   agree,
   checkAgreement,
   isLateWished,
+  WISH_LATE,
   WISH_NO_FEWER,
   type Wish,
   wishAmid,
@@ -114,4 +115,8 @@ test('agreement: sessions of an engine that has many begin with one channel, unl
   assert.equal(isLate({ 'flow.channels': 4 }, 1000), false);
   const far = { channels: 8, windowChunks: 16, chunkBytes: 8192, explicit: WISH_NO_FEWER };
   assert.equal(isLateWished(wishAmid(far, 1000)), false);
+  // Of a node service, whose wish is late from the start, to a path that wants them all.
+  const served = { ...far, explicit: WISH_NO_FEWER | WISH_LATE };
+  assert.equal(isLateWished(wishAmid(served, 0)), false);
+  assert.equal(isLateWished(wishAmid({ ...BASE, explicit: WISH_LATE }, 0)), true);
 });

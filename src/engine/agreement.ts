@@ -54,8 +54,8 @@ export function isWishFirm({ explicit }: Wish, key: keyof Agreement): boolean {
  */
 export function wishAmid(wish: Wish, sessions: number): Wish {
   const isAsked = isWishFirm(wish, 'channels') || (wish.explicit & WISH_NO_FEWER) !== 0;
-  if (isAsked || sessions < MANY_SESSIONS) return wish;
-  return { ...wish, explicit: wish.explicit | WISH_LATE };
+  const isLate = !isAsked && (isLateWished(wish) || sessions >= MANY_SESSIONS);
+  return { ...wish, explicit: isLate ? wish.explicit | WISH_LATE : wish.explicit & ~WISH_LATE };
 }
 
 export function isLateWished({ explicit }: Pick<Wish, 'explicit'>): boolean {

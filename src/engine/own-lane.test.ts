@@ -152,6 +152,52 @@ test('own lane: a thread that blocks in wait is told by its own lane', async (t)
   }
 });
 
+/** More than the own lane takes: those behind wait for those before. */
+const MESSAGES = 60;
+
+test('own lane: messages that wait keep their place when channels come', async (t) => {
+  const pair = await openPair(t, false);
+  const { session, answering, back, notifications } = pair;
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  pair.near.progress();
+  const sent = Array.from({ length: MESSAGES }, (_, index) => session.notify(String(index)));
+  // The peer's own channel comes meanwhile.
+  const local = new Uint8Array(SMALL);
+  const post = (): Transfer => answering.write({ local, remote: back.descriptor });
+  for (let posts = 0; posts < 1000; posts++) {
+    const transfer = post();
+    while (transfer.poll() === 'active') await turnOfLoop();
+    if ((await channelsOf(transfer)).includes(SERVERS)) break;
+  }
+  await Promise.all(sent);
+  await until('all are told', 5000, () => notifications.length === MESSAGES);
+  assert.deepEqual(notifications.map(Number), [...Array(MESSAGES).keys()]);
+});
+
+test('own lane: messages that waited, and were given up, hold nothing', async (t) => {
+  const pair = await openPair(t, false, { 'memory.transfersMax': 2 * MESSAGES });
+  await untilOver(CLIENTS, () => writeSmall(pair));
+  for (let round = 0; round < 20; round++) {
+    pair.near.progress();
+    const sent = Array.from({ length: MESSAGES }, () => pair.session.notify('given up'));
+    for (const message of sent) message.cancel();
+    await Promise.allSettled(sent.map(({ released }) => released));
+  }
+  const session = await pair.near.connect('127.0.0.1', pair.far.port);
+  for (let round = 0; round < 2; round++) {
+    await untilOver(CLIENTS, () =>
+      session.write({ local: new Uint8Array(SMALL), remote: pair.remote }),
+    );
+    pair.near.progress();
+    const sent = Array.from({ length: MESSAGES }, () => session.notify('closed'));
+    const ended = Promise.allSettled(sent);
+    if (round === 1) await session.close();
+    await ended;
+  }
+  const last = Array.from({ length: 2 * MESSAGES }, () => pair.session.notify('all entries'));
+  await Promise.all(last);
+});
+
 test('own lane: a poll amid what is awaited keeps nobody from being told', async (t) => {
   const settings = { 'session.local': 'tcp', 'lane.count': 1 } as const;
   const near = await Engine.open({ name: 'near', settings, log: silentLog });

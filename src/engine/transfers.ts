@@ -346,7 +346,7 @@ export class Transfers implements TransferHost {
     }
     const { lanes, carrier } = this.#options;
     if (lanes.inline.length > 0) return; // the next poll moves what there is to move
-    this.#finishWait.wait(timeoutMs, carrier.isOwnPost(slot) ? lanes.own : undefined);
+    this.#finishWait.wait(timeoutMs, carrier.sleeperFor(slot));
   }
 
   nowUs(): number {

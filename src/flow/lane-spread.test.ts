@@ -106,8 +106,8 @@ test('lane spread: lanes that have slept are not judged by their first transfer'
   assert.ok((share[8] ?? 0) > 0.9, JSON.stringify(share));
 });
 
-// Two lanes on two cores under bbr: paced for half a link, one lane's connection needs some transfers
-// until it has the whole.
+// Two lanes on two cores under bbr: paced for half a link, one lane's connection needs some
+// transfers until it has the whole.
 test('lane spread: a connection that grows slowly is judged by what it has grown to', () => {
   let alone = 0;
   const share = settle(64 * MIB, 1024, (lanes) => {

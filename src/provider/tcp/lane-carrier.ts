@@ -23,6 +23,7 @@ import {
 } from './chosen-lanes.js';
 import { OPERATION_READ, OPERATION_SIGNAL, OPERATION_WRITE } from './lane/layout.js';
 import { COMMAND_CANCEL } from './lane/messages.js';
+import type { OwnLane } from './lane/own-lane.js';
 import { LaneLearning, type LaneLearningOptions } from './lane-learning.js';
 import {
   arenaFull,
@@ -68,6 +69,8 @@ export interface StrandedChunk {
   readonly slot: TransferSlot;
   readonly generation: Generation;
   readonly chunk: ChunkIndex;
+  /** A message that waits for those before it, and not for a channel; see MessageOrder. */
+  readonly isBehind?: boolean;
 }
 
 export interface LaneRequest extends Prepared {
@@ -220,6 +223,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   openMessage(session: LaneSession, bytes: Uint8Array, isSignal: boolean): number {
     const notice = this.#place(bytes);
     const chosen = this.#messageLanes(session, isSignal);
+    const isBehind = !isSignal && this.#orderOf(session).isBehind(chosen);
     const slot = this.#options.table.allocate({
       operation: isSignal ? OPERATION_SIGNAL : OPERATION_WRITE,
       sessionIndex: session.facts.index,
@@ -229,7 +233,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       chunksAt: 0,
       notifyBytes: notice.notifyBytes,
       notifyAt: notice.notifyAt,
-      holders: Math.min(1, chosen.lanes.length),
+      holders: isBehind ? 0 : Math.min(1, chosen.lanes.length),
     });
     this.#notices[slot] = notice;
     this.#told[slot] = 0;
@@ -258,10 +262,11 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const chosen = at(this.#chosen, slot);
     this.#posted[slot] = posted;
     this.#small.onPosted();
-    const mayGo = isSignal || this.#orderOf(session).onPosted(chosen);
+    const isBehind = !isSignal && this.#orderOf(session).isBehind(chosen);
+    if (!isSignal) this.#orderOf(session).onPosted(chosen);
     const [first] = chosen.lanes;
-    if (first === undefined || !mayGo) {
-      session.stranded.push({ slot, generation, chunk: -1 });
+    if (first === undefined || isBehind) {
+      session.stranded.push({ slot, generation, chunk: -1, isBehind });
       return;
     }
     // All on one lane: where one channel is served there, messages arrive in their order.
@@ -277,12 +282,18 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   /** Messages that waited for those before them. */
   #tellWaiting(session: LaneSession): void {
     const [first] = this.#sides.threads(session).lanes;
-    if (first === undefined || !session.isReady) return;
     for (const one of session.stranded.splice(0)) {
-      const posted = this.#posted[one.slot];
-      const isNew = posted?.generation === one.generation && posted.laneBits === 0;
-      if (isNew && posted.chunks === 0) this.#tell(posted, first);
-      else session.stranded.push(one);
+      const { slot, generation, chunk } = one;
+      const posted = this.#posted[slot];
+      if (one.isBehind !== true || posted?.generation !== generation) {
+        session.stranded.push(one);
+      } else if (first === undefined || !session.isReady) {
+        // For a channel, from now on.
+        session.stranded.push({ slot, generation, chunk });
+      } else {
+        this.#options.table.addHolder(slot);
+        this.#tell(posted, first);
+      }
     }
   }
 
@@ -302,9 +313,10 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     this.moves.onCancelled(session, slot);
   }
 
-  /** Whether this thread itself has to see its answer: no lane's does. */
-  isOwnPost(slot: TransferSlot): boolean {
-    return at(this.#chosen, slot).isOwn;
+  /** Where this thread sleeps for its answer, if no lane's thread would see that. */
+  sleeperFor(slot: TransferSlot): OwnLane | undefined {
+    const { own } = this.#options.lanes;
+    return own?.lane.hasFlight === true && at(this.#chosen, slot).isOwn ? own : undefined;
   }
 
   outcome(posted: Posted<LaneSession>, failure: number): Outcome {
@@ -323,7 +335,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
   close(posted: Posted<LaneSession>): void {
     const { slot, bytes, chunks } = posted;
     if (chunks === 0) this.#onMessageOver(posted);
-    if (bytes < this.#largeBytes) this.#small.onOver();
+    if (chunks === 0 || bytes < this.#largeBytes) this.#small.onOver();
     const load = loadOf(bytes);
     const told = at(this.#told, slot);
     for (let lane = 0; told >>> lane !== 0; lane++) {

@@ -3,7 +3,7 @@
 
 import type { Worker } from 'node:worker_threads';
 import { assert } from '../../base/assert.js';
-import { TcpxError } from '../../base/errors.js';
+import { TcpxError, toTcpxError } from '../../base/errors.js';
 import type { LaneIndex, TransferSlot } from '../../base/quantity.js';
 import { limitSpareTables } from '../../ffi/libc/message.js';
 import type { GpuProvider } from '../../gpu/staging-device.js';
@@ -26,7 +26,6 @@ import { yieldCpu } from '../../os/thread.js';
 import { WakePipe } from '../../os/wake-pipe.js';
 import { InlineLane, type InlineLaneOptions } from './lane/inline-lane.js';
 import { LaneCore, laneRings } from './lane/lane-core.js';
-import type { LaneWorkerData } from './lane/lane-worker.js';
 import {
   ENGINE_MAIN_SLEEPS,
   LANE_SLEEPS,
@@ -202,29 +201,12 @@ export class LaneSet {
   }
 
   #startWorker(lane: LaneHandle, laneIndex: LaneIndex): Promise<void> {
-    const { shape, spinUs, cpus, nodes, controlFd, sendBy } = this.#options;
-    const { stallUs, receiveBytes, sendBytes, spareTables } = this.#options;
-    const { stagingBytes, gpuModule } = this.#options.staging;
-    const workerData: LaneWorkerData = {
-      sharedAddr: this.shared.addr,
-      sharedBytes: this.shared.bytes,
-      shape,
+    const worker = newLaneThread(this.#options, {
+      shared: this.shared,
       laneIndex,
       doorbellFd: lane.doorbellFd,
-      controlFd: laneIndex === 0 ? controlFd : -1,
       wakeFd: this.#wakePipe?.writeFd ?? -1,
-      spinUs,
-      cpus: cpus[laneIndex] ?? [],
-      node: nodes[laneIndex],
-      sendBy,
-      stagingBytes,
-      gpuModule,
-      stallUs,
-      receiveBytes,
-      sendBytes,
-      spareTables,
-    };
-    const worker = newLaneThread(workerData);
+    });
     lane.worker = worker;
     return new Promise((resolve, reject) => {
       worker.once('message', () => {
@@ -255,9 +237,19 @@ export class LaneSet {
     for (const [index, word] of words.entries()) lane.commands.int32[(at >> 2) + index] = word;
     publishRecords(lane.commands);
     const isLate = kind === COMMAND_ADD_CHANNEL && lane.worker === undefined && !lane.isDead;
-    // Its failure is told by onLaneFailed.
-    if (isLate && lane.doorbellFd >= 0) this.#startWorker(lane, laneIndex).catch(() => undefined);
+    if (isLate && lane.doorbellFd >= 0) void this.#startLate(lane, laneIndex);
     else this.#ring(lane);
+  }
+
+  async #startLate(lane: LaneHandle, laneIndex: LaneIndex): Promise<void> {
+    try {
+      await this.#startWorker(lane, laneIndex);
+    } catch (error) {
+      // Told already, unless there was no thread to be had.
+      if (lane.isDead) return;
+      lane.isDead = true;
+      this.#options.onLaneFailed(laneIndex, toTcpxError(error, 'ERR_SYS_CALL', 'start a thread'));
+    }
   }
 
   commandAll(kind: number, words: readonly number[]): void {

@@ -20,12 +20,15 @@ export class MessageOrder {
     return first !== undefined && living.includes(first) ? last : undefined;
   }
 
-  /** False where it has to wait for those before it. */
-  onPosted(chosen: ChosenLanes): boolean {
+  /** Whether one that goes this way has to wait for those before it. */
+  isBehind({ isOwn }: ChosenLanes): boolean {
+    return !isOwn && this.#own > 0;
+  }
+
+  onPosted(chosen: ChosenLanes): void {
     this.#last = chosen;
     this.#inFlight++;
     if (chosen.isOwn) this.#own++;
-    return chosen.isOwn || this.#own === 0;
   }
 
   /** Whether those that wait may go. */

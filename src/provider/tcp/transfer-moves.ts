@@ -45,7 +45,12 @@ export class TransferMoves {
   #resumeStranded(session: LaneSession): void {
     const lanes = session.recovery.book.livingLanes;
     if (lanes.length === 0) return;
-    for (const { slot, generation, chunk } of session.stranded.splice(0)) {
+    for (const one of session.stranded.splice(0)) {
+      const { slot, generation, chunk, isBehind } = one;
+      if (isBehind === true) {
+        session.stranded.push(one);
+        continue;
+      }
       this.#nextLane = (this.#nextLane + 1) % lanes.length;
       const lane = lanes[this.#nextLane] ?? 0;
       this.#lanes.command(lane, COMMAND_RETRY, [slot, generation, chunk]);

@@ -71,11 +71,10 @@ export class OwnLane {
     return this.lane.step();
   }
 
-  /** Nothing is due: no answer, no command, no post of a peer that the set would not tell of. */
+  /** Nothing is due: no answer, and no command. What serves peers is looked at in any case. */
   get #isQuiet(): boolean {
-    if (this.lane.hasFlight) return false;
-    if (this.#resting.isResting) return true;
-    return this.use === 'posts' && peekRecord(this.lane.core.commands) < 0;
+    if (this.use === 'all' || this.lane.hasFlight) return false;
+    return this.#resting.isResting || peekRecord(this.lane.core.commands) < 0;
   }
 
   /** Somebody looks again and again, until `letGo`. */
