@@ -30,7 +30,10 @@ export interface RunFigures {
 }
 
 const SET_UP_MS = 10_000;
-/** After the deadline that every matched transfer has: grace, the peer's word, processes. */
+/**
+ * After the deadline that every matched transfer has: grace, the peer's word, processes. A peer
+ * that says nothing is asked for a later epoch for as long as a session may be without connection.
+ */
 const EPOCH_END_MS = 5000;
 /** For lanes to let go of a session that is lost, beyond the bound. */
 const ENDING_MS = 1000;
@@ -135,7 +138,8 @@ function checkAges(world: SimWorld): void {
   const bytes = activeMax * (work.cellsMax * CELL_BYTES + work.notifyBytesMax);
   const boundMs = settleBoundMs(limits, bytes) + ENDING_MS;
   for (const job of world.work.active) {
-    const deadlineMs = isMatched(job) ? (plugin?.deadlineMs ?? 0) + EPOCH_END_MS : 0;
+    const epochEndMs = EPOCH_END_MS + limits.reconnectMs;
+    const deadlineMs = isMatched(job) ? (plugin?.deadlineMs ?? 0) + epochEndMs : 0;
     const limitMs = Math.max(boundMs, deadlineMs) + job.own.node.pausedMs - job.pausedMs;
     if (world.time.nowUs - job.postedUs < limitMs * 1000) continue;
     throw new Violation(`transfer ${job.id} has not ended within ${Math.round(limitMs)} ms`);
