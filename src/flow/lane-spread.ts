@@ -9,11 +9,13 @@ import type { LaneIndex } from '../base/quantity.js';
 const LANE_BYTES = 2 * 1024 * 1024;
 /** The same where lanes copy each byte once more at an end: a byte is worth more of a lane. */
 const COPIED_LANE_BYTES = 256 * 1024;
-/** A trial comes after so many transfers of a size, at first and later. */
+/**
+ * A trial comes after so many transfers of a size, and each next one after twice as many, up to the
+ * latter, since the number of lanes was changed last.
+ */
 // Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
 const TRIAL_TURNS = 21;
-const SETTLED_TRIAL_TURNS = 247;
-const SETTLED_AFTER_TURNS = 128;
+const TRIAL_TURNS_MAX = 247;
 /**
  * Transfers of a trial, of which the last count: its lanes have slept, and their connections begin
  * small, or paced for another share. Nor do those count with which a size begins.
@@ -53,6 +55,11 @@ interface SizeClass {
   /** By number of lanes: what trials took of the time with those in use. */
   ratios: (number[] | undefined)[];
   turns: number;
+  /** Turns at which those in use came into use, and at which the next trial comes. */
+  changedAt: number;
+  trialAt: number;
+  /** How often a trial was due since; even ones go up. */
+  dueCount: number;
   trial: Trial | undefined;
   reason: string;
 }
@@ -77,16 +84,15 @@ export class LaneSpread {
     if (most < 2) return most;
     const size = this.#classOf(bytes, lanes);
     size.turns++;
-    const isSettled = size.turns > SETTLED_AFTER_TURNS;
-    const period = isSettled ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
     // Lanes may have gone since.
     const current = Math.min(size.current, lanes);
     if (size.trial !== undefined && size.trial.left > 0) {
       size.trial.left--;
       return Math.min(most, size.trial.lanes);
     }
-    if (size.turns % period !== 0) return Math.min(most, current);
-    const turn = size.turns / period;
+    if (size.turns < size.trialAt) return Math.min(most, current);
+    size.trialAt = size.turns + Math.min(size.turns - size.changedAt, TRIAL_TURNS_MAX);
+    const turn = size.dueCount++;
     const tried = Math.min(most, neighbour(current, turn % 2 === 0, lanes));
     const isDue = !isHopeless(size, tried) || Math.floor(turn / 2) % HOPELESS_TRIALS === 0;
     const isOther = tried !== Math.min(most, current) && size.used.length > 0;
@@ -127,7 +133,10 @@ export class LaneSpread {
     const byBytes = Math.floor(bytes / this.#laneBytes);
     const worth = Math.max(1, Math.min(lanes, this.#beginMax, byBytes));
     const reason = `auto: to begin with, ${worth} of ${lanes} for this size`;
-    const fresh = { current: worth, used: [], ratios: [], turns: 0, trial: undefined, reason };
+    const fresh: SizeClass = {
+      ...{ current: worth, used: [], ratios: [], trial: undefined, reason },
+      ...{ turns: 0, changedAt: 0, trialAt: TRIAL_TURNS, dueCount: 0 },
+    };
     this.#classes[index] = fresh;
     return fresh;
   }
@@ -191,6 +200,10 @@ function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
   if (middle(ratios) >= limit) return;
   size.reason = `auto: ${lanes} were better by the byte than ${size.current} before`;
   size.current = lanes;
+  size.changedAt = size.turns;
+  size.trialAt = size.turns + TRIAL_TURNS;
+  // The way it went is tried further first.
+  size.dueCount = isMore ? 0 : 1;
   // What was found out was relative to the lanes before.
   size.used = [];
   size.ratios = [];
