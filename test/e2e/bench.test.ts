@@ -102,11 +102,11 @@ describe('bench loopback: results', () => {
 
   test('bench: what the kernel counted is of the measured iterations alone', async () => {
     const result = await loopback(['--size', '1MiB', ...FEW, '--warmup', '20']);
-    const [channel] = result.kernel?.channels ?? [];
-    assert.ok(channel !== undefined);
+    // Some of them may be a trial of more lanes.
+    const acked = (result.kernel?.channels ?? []).reduce((sum, one) => sum + one.bytesAcked, 0);
     const measuredBytes = 3 * 1_048_576;
-    assert.ok(channel.bytesAcked >= measuredBytes, String(channel.bytesAcked));
-    assert.ok(channel.bytesAcked < 2 * measuredBytes, String(channel.bytesAcked));
+    assert.ok(acked >= measuredBytes, String(acked));
+    assert.ok(acked < 2 * measuredBytes, String(acked));
   });
 
   test('bench: of few iterations the last is among the samples', async () => {
