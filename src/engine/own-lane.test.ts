@@ -156,7 +156,8 @@ test('own lane: a thread that blocks in wait is told by its own lane', async (t)
 const MESSAGES = 60;
 
 test('own lane: messages that wait keep their place when channels come', async (t) => {
-  const pair = await openPair(t, false);
+  // One channel on each lane: two of one lane take messages in turn.
+  const pair = await openPair(t, false, { 'lane.count': 2 });
   const { session, answering, back, notifications } = pair;
   await untilOver(CLIENTS, () => writeSmall(pair));
   pair.near.progress();
