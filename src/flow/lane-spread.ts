@@ -11,10 +11,9 @@ const LANE_BYTES = 2 * 1024 * 1024;
 const COPIED_LANE_BYTES = 256 * 1024;
 /**
  * A trial comes after so many transfers of a size, and each next one after twice as many, up to the
- * latter, since the number of lanes was changed last.
+ * latter, since the number of lanes was changed last. The first is judged when the second comes.
  */
-// Odd: programs post in rounds of even numbers, and the trial shall not always meet the same one.
-const TRIAL_TURNS = 21;
+const TRIAL_TURNS = 13;
 const TRIAL_TURNS_MAX = 247;
 /**
  * Transfers of a trial, of which the last count: its lanes have slept, and their connections begin
@@ -31,9 +30,8 @@ const LOSS_OF_FEWER = 1.02;
 /** One good trial may be luck, unless it was that much faster: of two the worse counts. */
 const TRIALS_OF_MORE = 2;
 const CLEAR_GAIN = 0.75;
-/** A neighbour that was slower by this is tried once in so many trials: the link may change. */
-const HOPELESS = 1.25;
-const HOPELESS_TRIALS = 8;
+/** A neighbour is tried again, as the link may change, when the last trial cost this share. */
+const TRIAL_COST = 0.005;
 /** Of usual transfers the newest count, by their median: no pause moves it. */
 const USED_MAX = 5;
 /** Of each number of lanes the newest trials count. */
@@ -52,8 +50,9 @@ interface SizeClass {
   /** Lanes in use, and the times of a byte of the newest transfers with them. */
   current: number;
   used: number[];
-  /** By number of lanes: what trials took of the time with those in use. */
+  /** By number of lanes: what trials took of the time with those in use, and when the last was. */
   ratios: (number[] | undefined)[];
+  triedAt: number[];
   turns: number;
   /** Turns at which those in use came into use, and at which the next trial comes. */
   changedAt: number;
@@ -92,11 +91,11 @@ export class LaneSpread {
     }
     if (size.turns < size.trialAt) return Math.min(most, current);
     size.trialAt = size.turns + Math.min(size.turns - size.changedAt, TRIAL_TURNS_MAX);
-    const turn = size.dueCount++;
-    const tried = Math.min(most, neighbour(current, turn % 2 === 0, lanes));
-    const isDue = !isHopeless(size, tried) || Math.floor(turn / 2) % HOPELESS_TRIALS === 0;
+    const isUp = size.dueCount++ % 2 === 0;
+    const tried = Math.min(most, neighbour(current, isUp, lanes));
     const isOther = tried !== Math.min(most, current) && size.used.length > 0;
-    if (!isDue || !isOther) return Math.min(most, current);
+    if (!isOther || isTooDear(size, tried)) return Math.min(most, current);
+    size.triedAt[tried] = size.turns;
     size.trial = trialOf(tried, middle(size.used));
     return tried;
   }
@@ -134,7 +133,7 @@ export class LaneSpread {
     const worth = Math.max(1, Math.min(lanes, this.#beginMax, byBytes));
     const reason = `auto: to begin with, ${worth} of ${lanes} for this size`;
     const fresh: SizeClass = {
-      ...{ current: worth, used: [], ratios: [], trial: undefined, reason },
+      ...{ current: worth, used: [], ratios: [], triedAt: [], trial: undefined, reason },
       ...{ turns: 0, changedAt: 0, trialAt: TRIAL_TURNS, dueCount: 0 },
     };
     this.#classes[index] = fresh;
@@ -182,9 +181,12 @@ function trialOf(lanes: number, before: number): Trial {
   return { lanes, before, tried: [], after: [], left: TRIAL_RUN - 1 };
 }
 
-function isHopeless({ ratios }: SizeClass, lanes: number): boolean {
+/** Whether the turns since its last trial are too few for what such a trial costs. */
+function isTooDear({ ratios, triedAt, turns }: SizeClass, lanes: number): boolean {
   const known = ratios[lanes];
-  return known !== undefined && middle(known) > HOPELESS;
+  if (known === undefined) return false;
+  const lostTurns = TRIAL_RUN * (middle(known) - 1);
+  return (turns - at(triedAt, lanes)) * TRIAL_COST < lostTurns;
 }
 
 // A trial is held against usual transfers on both sides of it, and the faster side counts: while
@@ -207,6 +209,7 @@ function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
   // What was found out was relative to the lanes before.
   size.used = [];
   size.ratios = [];
+  size.triedAt = [];
 }
 
 /** The median; of two in the middle the greater. */
