@@ -8,12 +8,13 @@ import { CudaResult, cudaError } from '../../../ffi/cuda/driver.js';
 import type { PreparedLaunch } from '../../../ffi/cuda/module.js';
 import { PinnedMemory } from '../../../ffi/cuda/pinned-memory.js';
 import type { GpuKernels } from '../../../gpu/gpu-kernels.js';
-import { KernelQueue } from '../../../gpu/kernel-queue.js';
+import { type BlockCopy, KernelQueue } from '../../../gpu/kernel-queue.js';
 import { ENTRY_PARTS, NOT_PACKED } from '../../../gpu/scatter-entry.js';
 import { isPackable } from '../../../gpu/scatter-list.hot.js';
 import type { HostRegion } from '../host-region.js';
 import { type ChunkMover, DONE_AT_ONCE, type UnpackKind } from './chunk-mover.js';
 import type { ChunkFacts } from './guarded-plugin.js';
+import type { PieceDirection } from './piece-mover.js';
 import type { UnpackSlot } from './unpack-queue.js';
 
 /** Looks at the flag between two questions to the driver. */
@@ -48,6 +49,32 @@ export class GpuMover implements ChunkMover {
     this.#check(this.#queue.stream.queue.copy(targetAddr, sourceAddr, bytes));
     this.#hasCopies = true;
     return this.#nextNumber;
+  }
+
+  /** Whether copies of many blocks are to be launches: with `d2d`, `host` and `none` they are not. */
+  get hasKernels(): boolean {
+    return this.#kind === 'kernel';
+  }
+
+  /** Host memory that launches of this mover read. */
+  pinned(bytes: ByteCount): PinnedMemory {
+    return new PinnedMemory(this.#kernels.context, bytes);
+  }
+
+  /** Launched at once, behind whatever was asked for before; its table stays until it is done. */
+  moveBlocks(direction: PieceDirection, copy: BlockCopy): number {
+    this.flush();
+    const number = this.#nextNumber;
+    if (this.#error !== undefined) return number;
+    this.#polls = 0;
+    this.#startedMs = performance.now();
+    try {
+      if (direction === 'gather') this.#queue.gather(copy);
+      else this.#queue.scatter(copy);
+    } catch (error) {
+      this.#fail(error);
+    }
+    return number;
   }
 
   packedOf(slot: UnpackSlot): Uint32Array {

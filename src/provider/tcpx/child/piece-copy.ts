@@ -1,91 +1,85 @@
 // Gathered chunks in memory: pieces into one message at the sender, a message, or the fragments in
-// which it arrived, into pieces at the receiver. Lists and places have been checked before. Each
-// copy is the mover's; the number of the last one stands for all.
+// which it arrived, into pieces at the receiver. Lists and places have been checked before. How
+// bytes move, and when they have, is the mover's.
 
-import { assert } from '../../../base/assert.js';
+import { assert, wordAt } from '../../../base/assert.js';
 import type { Address } from '../../../base/quantity.js';
 import { ENTRY_PARTS } from '../../../gpu/scatter-entry.js';
 import type { HostRegion } from '../host-region.js';
-import { type ChunkMover, DONE_AT_ONCE } from './chunk-mover.js';
+import type { PieceMover } from './piece-mover.js';
 import type { PieceQueue } from './piece-queue.js';
 
 /** Where a region lies, as the mover reaches it. */
 export type RegionAddress = (region: number) => number;
 
+/** The pieces of a chunk: so many of the queue, from the first on. */
+export interface PieceRange {
+  readonly first: number;
+  readonly count: number;
+}
+
 export class PieceCopier {
   readonly #pieces: PieceQueue;
-  readonly #mover: Pick<ChunkMover, 'copy'>;
+  readonly #mover: PieceMover;
   readonly #addressOf: RegionAddress;
 
-  constructor(pieces: PieceQueue, mover: Pick<ChunkMover, 'copy'>, addressOf: RegionAddress) {
+  constructor(pieces: PieceQueue, mover: PieceMover, addressOf: RegionAddress) {
     this.#pieces = pieces;
     this.#mover = mover;
     this.#addressOf = addressOf;
   }
 
-  /** Pieces one behind the other from `targetAddr` on. */
-  gather(first: number, count: number, targetAddr: Address): number {
-    let at = targetAddr;
-    let copy = DONE_AT_ONCE;
-    for (let position = first; position < first + count; position++) {
-      const bytes = this.#pieces.bytes(position);
-      copy = this.#mover.copy(at, this.#address(position), bytes);
-      at += bytes;
+  /** A message whose pieces lie one behind the other from `messageAddr` on, there or from there. */
+  whole(position: number, { first, count }: PieceRange, messageAddr: Address): number {
+    this.#mover.begin(position, messageAddr);
+    let offset = 0;
+    for (let piece = first; piece < first + count; piece++) {
+      const bytes = this.#pieces.bytes(piece);
+      if (bytes > 0) this.#mover.add(this.#address(piece), offset, bytes);
+      offset += bytes;
     }
-    return copy;
-  }
-
-  /** A whole message at `sourceAddr`, to its pieces. */
-  scatter(first: number, count: number, sourceAddr: Address): number {
-    let at = sourceAddr;
-    let copy = DONE_AT_ONCE;
-    for (let position = first; position < first + count; position++) {
-      const bytes = this.#pieces.bytes(position);
-      copy = this.#mover.copy(this.#address(position), at, bytes);
-      at += bytes;
-    }
-    return copy;
+    return this.#mover.end();
   }
 
   /** The fragments of a message, straight to its pieces; a fragment may touch several. */
-  scatterFragments(
-    first: number,
-    count: number,
+  fragments(
+    position: number,
+    { first, count }: PieceRange,
     entries: Uint32Array,
     fragmentCount: number,
     bounceAddr: Address,
   ): number {
-    let position = first;
+    this.#mover.begin(position, bounceAddr);
+    let piece = first;
     let begin = 0;
-    let copy = DONE_AT_ONCE;
     for (let at = 0; at < fragmentCount * ENTRY_PARTS; at += ENTRY_PARTS) {
-      let source = bounceAddr + (entries[at] ?? 0);
-      let offset = entries[at + 2] ?? 0;
-      const end = offset + (entries[at + 1] ?? 0);
+      let source = wordAt(entries, at);
+      let offset = wordAt(entries, at + 2);
+      const end = offset + wordAt(entries, at + 1);
       // Fragments come in order but for those of several sockets: then the search begins anew.
       if (offset < begin) {
-        position = first;
+        piece = first;
         begin = 0;
       }
       while (offset < end) {
-        assert(position < first + count, 'fragments lie in the message');
-        const pieceEnd = begin + this.#pieces.bytes(position);
+        assert(piece < first + count, 'fragments lie in the message');
+        const pieceEnd = begin + this.#pieces.bytes(piece);
         if (offset >= pieceEnd) {
           begin = pieceEnd;
-          position++;
+          piece++;
           continue;
         }
         const bytes = Math.min(end, pieceEnd) - offset;
-        copy = this.#mover.copy(this.#address(position) + (offset - begin), source, bytes);
+        this.#mover.add(this.#address(piece) + (offset - begin), source, bytes);
         source += bytes;
         offset += bytes;
       }
     }
-    return copy;
+    return this.#mover.end();
   }
 
-  #address(position: number): number {
-    return this.#addressOf(this.#pieces.region(position)) + this.#pieces.offset(position);
+  #address(piece: number): number {
+    return this.#addressOf(this.#pieces.region(piece)) + this.#pieces.offset(piece);
   }
 }
 
@@ -99,8 +93,8 @@ export class PieceCopiers {
   constructor(
     pieces: PieceQueue,
     regions: { region(id: number): HostRegion },
-    cpu: ChunkMover,
-    gpu: ChunkMover | undefined,
+    cpu: PieceMover,
+    gpu: PieceMover | undefined,
   ) {
     this.#pieces = pieces;
     this.#regions = regions;
@@ -115,10 +109,10 @@ export class PieceCopiers {
   }
 
   /** Whether the processor cannot reach one of them. */
-  hasDevice(first: number, count: number): boolean {
+  hasDevice({ first, count }: PieceRange): boolean {
     if (this.#gpu === undefined) return false;
-    for (let position = first; position < first + count; position++) {
-      if (this.#regions.region(this.#pieces.region(position)).isDevice) return true;
+    for (let piece = first; piece < first + count; piece++) {
+      if (this.#regions.region(this.#pieces.region(piece)).isDevice) return true;
     }
     return false;
   }

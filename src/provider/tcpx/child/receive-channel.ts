@@ -6,8 +6,9 @@ import { assert } from '../../../base/assert.js';
 import { TcpxError } from '../../../base/errors.js';
 import type { CommHandle, MemoryHandle, RequestHandle } from '../../../base/quantity.js';
 import { POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
+import { GATHERED_BLOCKS_MAX } from '../../../flow/matched-plan.js';
 import { ReceiveWindow } from '../../../flow/sliding-window.hot.js';
-import { CHUNKS_MAX } from '../../../gpu/scatter-entry.js';
+import { CHUNKS_MAX, FRAGMENTS_MAX } from '../../../gpu/scatter-entry.js';
 import { checkFragments } from '../../../gpu/scatter-list.hot.js';
 import { scatterListError } from '../../../gpu/scatter-list.js';
 import {
@@ -24,16 +25,22 @@ import {
 import { type ChannelId, type ChannelSurroundings, messageError } from './channel-part.js';
 import { DONE_AT_ONCE } from './chunk-mover.js';
 import type { ChunkRow } from './chunk-queue.js';
-import { PieceCopiers } from './piece-copy.js';
+import { GpuPieces } from './gpu-pieces.js';
+import { PieceCopiers, type PieceRange } from './piece-copy.js';
+import { CpuPieces } from './piece-mover.js';
 import { RequestLine } from './request-line.js';
 import { hostRing, type RingMemory, roundToPage } from './ring-memory.js';
 import { cpuReader, RequestSizes, UnpackQueue, type UnpackSlot } from './unpack-queue.js';
+
+/** Every border between two pieces, or two fragments, may cut once more. */
+const PIECES_MAX = GATHERED_BLOCKS_MAX + FRAGMENTS_MAX;
 
 export class ReceiveChannel {
   readonly #line: RequestLine<ReceiveWindow>;
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
   readonly #comm: CommHandle;
+  readonly #gpuPieces: GpuPieces | undefined;
   readonly #copiers: PieceCopiers;
   readonly #slotBytes: number;
   /** Numbers of the copies to their destination, by position modulo the window. */
@@ -57,10 +64,14 @@ export class ReceiveChannel {
     this.#surroundings = surroundings;
     this.#id = id;
     this.#comm = comm;
-    const { options, pointerType, cpu, gpu } = surroundings;
+    const { options, pointerType, gpu } = surroundings;
     const window = new ReceiveWindow(options.recvWindow);
     this.#line = new RequestLine(surroundings, id, RECEIVE, comm, window);
-    this.#copiers = new PieceCopiers(this.#line.queue.pieces, surroundings, cpu, gpu?.into);
+    const limits = { window: options.recvWindow, piecesMax: PIECES_MAX };
+    this.#gpuPieces = gpu && new GpuPieces(gpu.into, 'scatter', limits);
+    const { pieces } = this.#line.queue;
+    const cpuPieces = new CpuPieces('scatter');
+    this.#copiers = new PieceCopiers(pieces, surroundings, cpuPieces, this.#gpuPieces);
     this.#copies = new Float64Array(options.recvWindow);
     this.#fragments = new Int32Array(options.recvWindow);
     this.#isHost = pointerType === POINTER_HOST;
@@ -108,6 +119,7 @@ export class ReceiveChannel {
     const { plugin, cpu, gpu } = this.#surroundings;
     cpu.finish();
     gpu?.into.finish();
+    this.#gpuPieces?.free();
     gpu?.into.forget(this.#unpack?.slots ?? []);
     plugin.deregister(this.#id.channel, this.#comm, this.#mhandle);
     plugin.closeReceive(this.#id.channel, this.#comm);
@@ -180,10 +192,15 @@ export class ReceiveChannel {
     const regionId = this.#line.queue.field(position, CHUNK_REGION);
     const { cpu, gpu } = this.#surroundings;
     const region = regionId === NO_REGION ? undefined : this.#surroundings.region(regionId);
+    const pieces = this.#piecesOf(position);
     if (this.#unpack === undefined) {
       if (region === undefined || chunk.bytes === 0) return DONE_AT_ONCE;
       const source = this.#slotAddr(position);
-      if (this.#pieceCount(position) > 0) return this.#scatterWhole(position, source);
+      if (pieces.count > 0) {
+        // The buffer of a host receive is reached by both: the GPU only where pieces are its own.
+        const copier = this.#copiers.by(this.#copiers.hasDevice(pieces));
+        return copier.whole(position, pieces, source);
+      }
       if (!region.isDevice) return cpu.copy(region.addr + chunk.offset, source, chunk.bytes);
       assert(gpu !== undefined, 'GPU memory is mapped by hosts with a GPU');
       return gpu.into.copy(region.deviceAddr + chunk.offset, source, chunk.bytes);
@@ -201,30 +218,21 @@ export class ReceiveChannel {
     this.#line.counters.add(COUNTER_FRAGMENTS, count);
     this.#fragments[position % this.#line.window.limit] = count;
     if (region === undefined) return DONE_AT_ONCE;
-    if (this.#pieceCount(position) > 0) return this.#scatterFragments(position, slot, count);
+    if (pieces.count > 0) return this.#scatterFragments(position, pieces, slot, count);
     return mover.unpack(slot, count, longest, region, chunk);
   }
 
-  #pieceCount(position: number): number {
-    return this.#line.queue.field(position, CHUNK_PIECES);
-  }
-
-  // From the buffer of a host receive, which both reach: the GPU only where pieces are its own.
-  #scatterWhole(position: number, source: number): number {
-    const first = this.#line.queue.firstPiece(position);
-    const count = this.#pieceCount(position);
-    return this.#copiers.by(this.#copiers.hasDevice(first, count)).scatter(first, count, source);
+  #piecesOf(position: number): PieceRange {
+    const { queue } = this.#line;
+    return { first: queue.firstPiece(position), count: queue.field(position, CHUNK_PIECES) };
   }
 
   // Whoever reaches the bounce buffer.
-  #scatterFragments(position: number, slot: UnpackSlot, count: number): number {
+  #scatterFragments(position: number, pieces: PieceRange, slot: UnpackSlot, count: number): number {
     const { gpu, options } = this.#surroundings;
     if (options.unpack === 'none') return DONE_AT_ONCE;
     const copier = this.#copiers.by(gpu !== undefined);
-    const first = this.#line.queue.firstPiece(position);
-    const { entries, bounceAddr } = slot;
-    const pieceCount = this.#pieceCount(position);
-    return copier.scatterFragments(first, pieceCount, entries, count, bounceAddr);
+    return copier.fragments(position, pieces, slot.entries, count, slot.bounceAddr);
   }
 
   #traceUnpack(position: number, chunk: ChunkRow): void {

@@ -5,12 +5,15 @@
 import { assert } from '../../../base/assert.js';
 import type { CommHandle, MemoryHandle } from '../../../base/quantity.js';
 import { POINTER_CUDA, POINTER_HOST } from '../../../ffi/nccl-net/net-plugin.js';
+import { GATHERED_BLOCKS_MAX } from '../../../flow/matched-plan.js';
 import { SendWindow } from '../../../flow/sliding-window.hot.js';
 import { CHUNK_PIECES, CHUNK_REGION, COUNTER_RING_CHUNKS, SEND } from '../host-layout.js';
 import type { HostRegion } from '../host-region.js';
 import type { ChannelId, ChannelSurroundings } from './channel-part.js';
 import { DONE_AT_ONCE } from './chunk-mover.js';
-import { PieceCopiers } from './piece-copy.js';
+import { GpuPieces } from './gpu-pieces.js';
+import { PieceCopiers, type PieceRange } from './piece-copy.js';
+import { CpuPieces } from './piece-mover.js';
 import { RegionHandles } from './region-handles.js';
 import { RequestLine } from './request-line.js';
 import { hostRing, PAGE_BYTES, type RingMemory, roundToPage } from './ring-memory.js';
@@ -28,6 +31,7 @@ export class SendChannel {
   readonly #surroundings: ChannelSurroundings;
   readonly #id: ChannelId;
   readonly #comm: CommHandle;
+  readonly #gpuPieces: GpuPieces | undefined;
   readonly #copiers: PieceCopiers;
   readonly #slotBytes: number;
   /** Numbers of the copies into the ring, by position modulo the window. */
@@ -43,10 +47,14 @@ export class SendChannel {
     this.#surroundings = surroundings;
     this.#id = id;
     this.#comm = comm;
-    const { options, cpu, gpu } = surroundings;
+    const { options, gpu } = surroundings;
     const window = new SendWindow(options.sendWindow);
     this.#line = new RequestLine(surroundings, id, SEND, comm, window);
-    this.#copiers = new PieceCopiers(this.#line.queue.pieces, surroundings, cpu, gpu?.out);
+    const limits = { window: options.sendWindow, piecesMax: GATHERED_BLOCKS_MAX };
+    this.#gpuPieces = gpu && new GpuPieces(gpu.out, 'gather', limits);
+    const { pieces } = this.#line.queue;
+    const cpuPieces = new CpuPieces('gather');
+    this.#copiers = new PieceCopiers(pieces, surroundings, cpuPieces, this.#gpuPieces);
     this.#copies = new Float64Array(options.sendWindow);
     this.#slotBytes = roundToPage(options.chunkBytes);
     const { plugin } = surroundings;
@@ -100,6 +108,7 @@ export class SendChannel {
   close(): void {
     const { plugin, gpu } = this.#surroundings;
     gpu?.out.finish();
+    this.#gpuPieces?.free();
     const rings = [...this.#rings.values()];
     this.#regionHandles.close();
     for (const { mhandle } of rings) plugin.deregister(this.#id.channel, this.#comm, mhandle);
@@ -127,12 +136,8 @@ export class SendChannel {
     if (bytes === 0 || this.#inPlaceHandle(region, position) !== undefined) return DONE_AT_ONCE;
     const isDevice = this.#isDevice(region, position);
     const target = this.#slotAddr(this.#ringFor(isDevice), position);
-    const pieceCount = this.#line.queue.field(position, CHUNK_PIECES);
-    if (pieceCount > 0) {
-      return this.#copiers
-        .by(isDevice)
-        .gather(this.#line.queue.firstPiece(position), pieceCount, target);
-    }
+    const pieces = this.#piecesOf(position);
+    if (pieces.count > 0) return this.#copiers.by(isDevice).whole(position, pieces, target);
     const { cpu, gpu } = this.#surroundings;
     if (!isDevice) return cpu.copy(target, region.addr + offset, bytes);
     assert(gpu !== undefined, 'GPU memory is mapped by hosts with a GPU');
@@ -158,9 +163,13 @@ export class SendChannel {
 
   /** The GPU has a part in it: it can reach all pieces of a chunk, the processor not. */
   #isDevice(region: HostRegion, position: number): boolean {
-    const pieceCount = this.#line.queue.field(position, CHUNK_PIECES);
-    if (pieceCount === 0) return region.isDevice;
-    return this.#copiers.hasDevice(this.#line.queue.firstPiece(position), pieceCount);
+    const pieces = this.#piecesOf(position);
+    return pieces.count === 0 ? region.isDevice : this.#copiers.hasDevice(pieces);
+  }
+
+  #piecesOf(position: number): PieceRange {
+    const { queue } = this.#line;
+    return { first: queue.firstPiece(position), count: queue.field(position, CHUNK_PIECES) };
   }
 
   #ringFor(isDevice: boolean): Ring {
