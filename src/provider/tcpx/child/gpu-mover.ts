@@ -51,7 +51,7 @@ export class GpuMover implements ChunkMover {
     return this.#nextNumber;
   }
 
-  /** Whether copies of many blocks are to be launches: with `d2d`, `host` and `none` they are not. */
+  /** Whether copies of many blocks are to be launches: not with `d2d`, `host` and `none`. */
   get hasKernels(): boolean {
     return this.#kind === 'kernel';
   }

@@ -128,7 +128,7 @@ test('pieces: one launch for all of a chunk, a table of its own for each under w
   pieces.free();
 });
 
-test('pieces: fragments that overlap in too many pieces are a bad list, not a table overrun', () => {
+test('pieces: fragments that overlap in too many pieces are a bad list, no table overrun', () => {
   const pieces = new GpuPieces(new HostBlocks(true), 'scatter', { window: 2, piecesMax: 6 });
   pieces.begin(1, 0);
   for (let piece = 0; piece < 6; piece++) pieces.add(0, 0, 1);
