@@ -22,11 +22,12 @@ import { ownBench } from './perf/own-bench.js';
 import { processRateGBps } from './perf/process-rate.js';
 import { readCount, readWords, refuse } from './words.js';
 
-const USAGE = `npm run bench:service [-- --rounds N] [--only polled|posted] [--set NAME=VALUE]…
+const USAGE = `npm run bench:service [-- --rounds N] [--only polled|posted] [--mtu N] [--set NAME=VALUE]…
   64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback, and to the
   engine between the same namespaces; how fast the kernel copies a program's memory; posts of 4 KiB
   to 64 MiB of ordinary memory where both programs poll, as those of NIXL do (--only polled: these
-  alone; posted: the others). --set: a setting of the services, such as lane.own=off`;
+  alone; posted: the others). --mtu: of the link between the namespaces; by default the most that it
+  can have, which is what loopback has but for one byte. --set: a setting of the services, such as lane.own=off`;
 const LARGE = 64 * 1024 * 1024;
 const LARGE_POSTS = 30;
 /** Until the hot code of both ends, of every lane's thread, is compiled. */
@@ -41,6 +42,8 @@ const POLLED_POSTS_MIN = 16;
 /** Longer than any of them; a notification ends it. */
 const STARE_MS = 600_000;
 const BUSY_LOAD = 0.5;
+/** Of a veth; loopback has 65,536, and what is compared shall differ in the services alone. */
+const MTU_MAX = 65_535;
 const ACROSS = 'engine, between the namespaces,';
 
 /** Takes a figure of itself: GB/s for large transfers, µs of a post for small. */
@@ -206,6 +209,7 @@ async function main(): Promise<void> {
   const options = {
     rounds: { type: 'string', default: '5' },
     only: { type: 'string' },
+    mtu: { type: 'string', default: `${MTU_MAX}` },
     set: { type: 'string', multiple: true },
   } as const;
   const { values } = readWords(USAGE, { options });
@@ -214,7 +218,9 @@ async function main(): Promise<void> {
     refuse(`--only ${values.only}: polled or posted is wanted`);
   }
   const obstacle = netLabObstacle();
-  const where = obstacle === undefined ? 'in two namespaces' : `over loopback (${obstacle})`;
+  const mtu = readCount('--mtu', values.mtu);
+  const where =
+    obstacle === undefined ? `in two namespaces, MTU ${mtu}` : `over loopback (${obstacle})`;
   process.stdout.write(`${availableParallelism()} CPUs, services ${where}\n`);
   const [load1 = 0] = loadavg();
   if (load1 > BUSY_LOAD) {
@@ -222,7 +228,7 @@ async function main(): Promise<void> {
       `load ${load1.toFixed(1)}: other work runs here; figures are indicative\n`,
     );
   }
-  const lab = obstacle === undefined ? openNetLab([0]) : undefined;
+  const lab = obstacle === undefined ? openNetLab([0], mtu) : undefined;
   const world = new ServiceWorld();
   try {
     const local = lab === undefined ? { NIXL_TCPX_SESSION_LOCAL: 'tcp' } : undefined;

@@ -4,6 +4,8 @@
 import { spawnSync } from 'node:child_process';
 import { TcpxError } from '../../src/base/errors.js';
 
+const ETHERNET_MTU = 1500;
+
 export interface NetLink {
   /** Interface names and addresses at the two ends. */
   readonly leftNic: string;
@@ -38,7 +40,7 @@ export function netLabObstacle(): string | undefined {
 }
 
 /** `ratesMbit` gives one link per entry; 0 leaves a link unlimited. */
-export function openNetLab(ratesMbit: readonly number[]): NetLab {
+export function openNetLab(ratesMbit: readonly number[], mtu = ETHERNET_MTU): NetLab {
   const left = `tcpxl${process.pid}`;
   const right = `tcpxr${process.pid}`;
   const close = (): void => {
@@ -55,7 +57,9 @@ export function openNetLab(ratesMbit: readonly number[]): NetLab {
         command('ip', ['netns', 'exec', space, 'sysctl', '-qw', `net.ipv4.${rule}`]);
       }
     }
-    const links = ratesMbit.map((rateMbit, index) => addLink(left, right, index, rateMbit));
+    const links = ratesMbit.map((rateMbit, index) =>
+      addLink(left, right, { index, rateMbit, mtu }),
+    );
     const restore = (): void => {
       for (const { leftNic } of links) command('ip', ['-n', left, 'link', 'set', leftNic, 'up']);
       for (const link of links) {
@@ -74,7 +78,13 @@ export function openNetLab(ratesMbit: readonly number[]): NetLab {
   }
 }
 
-function addLink(left: string, right: string, index: number, rateMbit: number): NetLink {
+interface LinkKind {
+  readonly index: number;
+  readonly rateMbit: number;
+  readonly mtu: number;
+}
+
+function addLink(left: string, right: string, { index, rateMbit, mtu }: LinkKind): NetLink {
   const link: NetLink = {
     leftNic: `tl${index}`,
     rightNic: `tr${index}`,
@@ -93,7 +103,7 @@ function addLink(left: string, right: string, index: number, rateMbit: number): 
     command('ip', ['-n', space, 'addr', 'add', `${host}/24`, 'dev', nic]);
     // At once, without asking whether another has it.
     command('ip', ['-n', space, 'addr', 'add', `${host6}/64`, 'dev', nic, 'nodad']);
-    command('ip', ['-n', space, 'link', 'set', nic, 'up']);
+    command('ip', ['-n', space, 'link', 'set', nic, 'mtu', `${mtu}`, 'up']);
     if (rateMbit > 0) limitRate(space, nic, rateMbit);
   }
   return link;
