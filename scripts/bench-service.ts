@@ -22,12 +22,14 @@ import { ownBench } from './perf/own-bench.js';
 import { processRateGBps } from './perf/process-rate.js';
 import { readCount, readWords, refuse } from './words.js';
 
-const USAGE = `npm run bench:service [-- --rounds N] [--only polled|posted] [--mtu N] [--set NAME=VALUE]…
+const USAGE = `npm run bench:service [-- --rounds N] [--only polled|posted] [--mtu N]
+                            [--set NAME=VALUE]…
   64 MiB WRITE and 4 KiB post to done through services, as ratios to tcpx bench loopback, and to the
   engine between the same namespaces; how fast the kernel copies a program's memory; posts of 4 KiB
   to 64 MiB of ordinary memory where both programs poll, as those of NIXL do (--only polled: these
-  alone; posted: the others). --mtu: of the link between the namespaces; by default the most that it
-  can have, which is what loopback has but for one byte. --set: a setting of the services, such as lane.own=off`;
+  alone; posted: the others). --mtu: of the link between the namespaces; by default the most that
+  it can have, which is what loopback has but for one byte. --set: a setting of the services, such
+  as lane.own=off`;
 const LARGE = 64 * 1024 * 1024;
 const LARGE_POSTS = 30;
 /** Until the hot code of both ends, of every lane's thread, is compiled. */

@@ -102,6 +102,11 @@ export const TRANSFER_BLOCK = declareBlock(
     chunksAt: float64(80, 'main', `chunks ${ARENA}`),
     notifyAt: float64(88, 'main', `the notification ${ARENA}`),
     sourceEvent: float64(96, 'main', 'handle of the event'),
+    byTurns: int32(
+      104,
+      'main',
+      '1: of a lane’s channels of the session one pulls, another for each transfer',
+    ),
     claim: int32(128, LANES_ADD, 'next chunk that nobody has claimed'),
     holders: int32(
       132,

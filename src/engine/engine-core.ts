@@ -25,7 +25,7 @@ import type { ConnectMatch } from './session-surroundings.js';
 import { SessionTable } from './session-table.js';
 import { listNics } from './socket-network.js';
 import { Transfers } from './transfers.js';
-import { choiceMaker, nearLanesHere } from './tuned-config.js';
+import { choiceMaker, isNearPacedHere, nearLanesHere } from './tuned-config.js';
 
 /** What an engine reaches the system by; a simulation has its own. */
 export interface CoreEdges {
@@ -141,6 +141,7 @@ export class EngineCore {
         clock: edges?.clock ?? systemClock,
         laneBytes: edges?.laneBytes,
         nearLanes: edges === undefined ? nearLanesHere(config) : values['lane.count'],
+        isNearPaced: edges === undefined && isNearPacedHere(config),
         largeBytes: edges?.largeBytes,
         isWayOpen: values['socket.sendBy'] === 'auto',
         openDevice: (device) => this.#options.openDevice(device),

@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { type Config, isByHand, withAuto } from '../base/config.js';
 import { splitNics } from '../base/interface-list.js';
-import { CONGESTION_AUTO, congestionHere, kernelCongestion } from '../os/congestion.js';
+import { CONGESTION_AUTO, congestionHere, kernelCongestion, PACED } from '../os/congestion.js';
 import type { Choice } from '../provider/receipt.js';
 import type { OwnLaneUse } from '../provider/tcp/lane/own-lane.js';
 import type { Agreement } from '../wire/control-frame.js';
@@ -46,6 +46,11 @@ export function choiceMaker(config: Config) {
   const congestion = { near: begin || kernel, far: far || begin || kernel, reason };
   return (agreement: Agreement, terms: PeerTerms): readonly Choice[] =>
     choicesOf(config, agreement, terms, congestion);
+}
+
+/** Whether connections to near peers are paced by timers; see os/congestion.ts. */
+export function isNearPacedHere(config: Config): boolean {
+  return nearCongestion(config.values['socket.congestion']).startsWith(PACED);
 }
 
 /** The congestion control that a near peer gets, by its name in the kernel. */

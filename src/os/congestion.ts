@@ -19,6 +19,8 @@ import { readTcpInfo, type TcpInfo } from '../ffi/libc/tcp-info.js';
 export const CONGESTION_AUTO = 'auto';
 const CONGESTION_KERNEL = 'kernel';
 
+/** What the names of those that pace begin with. */
+export const PACED = 'bbr';
 const UNPACED = ['cubic', 'reno'];
 /** Beyond it a path has queues worth pacing for. */
 const FAR_US = 1000;
@@ -42,7 +44,7 @@ export function chooseCongestion(
     return { begin: '', far: '', reason: `the kernel's default, ${kernelDefault}` };
   }
   if (setting !== CONGESTION_AUTO) return { begin: setting, far: '', reason: '' };
-  if (!kernelDefault.startsWith('bbr')) {
+  if (!kernelDefault.startsWith(PACED)) {
     return { begin: '', far: '', reason: `the kernel's default, ${kernelDefault}` };
   }
   const begin = UNPACED.find((name) => isAllowed(name));

@@ -54,6 +54,8 @@ export interface LaneAgreement {
   readonly chunkBytes: number;
   readonly isChecked?: boolean;
   readonly receiveBytes?: number;
+  /** Of the channels one pulls each transfer. */
+  readonly isByTurns?: boolean;
 }
 
 export interface LaneEvent {
@@ -173,6 +175,7 @@ export class LaneEnd implements LaneHooks {
     const notifyBytes = notify?.length ?? -1;
     const slot = this.transfers.allocate({
       ...rest,
+      isByTurns: this.#agreement.isByTurns === true,
       sessionIndex,
       notifyAt,
       notifyBytes,

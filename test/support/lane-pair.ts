@@ -22,6 +22,7 @@ export interface LanePairOptions {
   readonly chunkBytes?: number;
   readonly isChecked?: boolean;
   readonly receiveBytes?: number;
+  readonly isByTurns?: boolean;
   readonly link?: Omit<LinkOptions, 'random'>;
   /** The first end alone posts on every channel. */
   readonly isOwn?: boolean;
@@ -50,6 +51,7 @@ export class LanePair {
       windowChunks: options.windowChunks ?? 16,
       chunkBytes: options.chunkBytes ?? 65536,
       isChecked: options.isChecked ?? false,
+      isByTurns: options.isByTurns ?? false,
       receiveBytes: options.receiveBytes ?? Number.POSITIVE_INFINITY,
     };
     const seed = options.hasGpus === true ? (options.seed ?? 1) : undefined;

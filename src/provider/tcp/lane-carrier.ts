@@ -189,6 +189,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       notifyAt: notice.notifyAt,
       holders,
       isEven: holders === chosen.lanes.length && hasLinks(session),
+      isByTurns: this.#learning.isByTurns(session),
       isCopied: way === 'copy' || (isPlain && chosen.isOwn),
       isStaged: !isPlain,
       source,

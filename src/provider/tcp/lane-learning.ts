@@ -21,6 +21,8 @@ export interface LaneLearningOptions {
   readonly laneBytes?: number | undefined;
   /** What a session with a peer on this host, which has lanes of its own here, begins with. */
   readonly nearLanes: number;
+  /** Whether connections to peers on this host are paced. */
+  readonly isNearPaced?: boolean;
   /** Whether each session finds out how payload leaves best. */
   readonly isWayOpen?: boolean;
 }
@@ -38,6 +40,7 @@ export interface GivenLanes {
 
 /** What a lane with a NIC of its own should have, before anything is known: a chunk. */
 const LINK_BYTES = CHUNK_BYTES_FLOOR;
+const TURNS_REASON = 'auto: of each lane one at a time, as connections to this host are paced';
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
 
@@ -57,6 +60,16 @@ export class LaneLearning {
 
   spreadOf(session: LaneSession, operation: DataOperation, memory: LaneMemory): LaneSpread {
     return this.#of(session).spreads.of(operation, memory);
+  }
+
+  /**
+   * Whether of each lane's channels one at a time pulls: where they are paced, and the peer is on
+   * this host. One of them fills its lane, and each of several finds its rate anew within every
+   * transfer: eight moved 0.8 of what one moved. Farther away a path may need them all.
+   */
+  isByTurns(session: LaneSession): boolean {
+    const { isNearPaced } = this.#options;
+    return isNearPaced === true && session.facts.isSameHost && !hasLinks(session);
   }
 
   /** Nothing is tried on a transfer whose lanes are a trial: two changes would tell nothing. */
@@ -126,6 +139,9 @@ export class LaneLearning {
     if (lanes > 1) {
       const reason = at(this.#spreads, slot).reasonFor(bytes, lanes);
       choices.push({ name: 'lanes', value: String(holders), reason });
+    }
+    if (this.isByTurns(session) && session.facts.agreement.channels > lanes && !chosen.isOwn) {
+      choices.push({ name: 'channels', value: String(holders), reason: TURNS_REASON });
     }
     const way = this.#ways[slot];
     if (way === undefined) return choices;

@@ -9,6 +9,7 @@ import type { SourceEvent } from '../contract.js';
 import type { StageTimes } from '../receipt.js';
 import {
   OPERATION_WRITE,
+  TRANSFER_BY_TURNS,
   TRANSFER_CHANNEL_BYTES,
   TRANSFER_CHANNEL_CHUNKS,
   TRANSFER_CHUNK_COUNT,
@@ -59,6 +60,8 @@ export interface TransferEntry {
   readonly holders: number;
   /** Every channel of the session pulls, each over a NIC of its own. */
   readonly isEven?: boolean;
+  /** Of each lane's channels one pulls; see lane/pull-turns.ts. */
+  readonly isByTurns?: boolean;
   /** The kernel copies the payload, at whichever end sends it. */
   readonly isCopied?: boolean;
   /** GPU memory is at either end. */
@@ -110,6 +113,7 @@ export class TransferTable {
     int32[word + TRANSFER_NOTIFY_FRAMED] = 0;
     int32[word + TRANSFER_NOTIFIED] = 0;
     int32[word + TRANSFER_EVEN] = entry.isEven === true ? 1 : 0;
+    int32[word + TRANSFER_BY_TURNS] = entry.isByTurns === true ? 1 : 0;
     int32[word + TRANSFER_COPIED] = entry.isCopied === true ? 1 : 0;
     int32[word + TRANSFER_STAGED] = entry.isStaged === true ? 1 : 0;
     int32[word + TRANSFER_SOURCE_DEVICE] = (entry.source?.device ?? -1) + 1;

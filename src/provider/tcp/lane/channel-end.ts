@@ -30,6 +30,7 @@ import {
 } from './messages.js';
 import { dropOut, takeUnframed } from './out-copies.hot.js';
 import { disownWrite } from './own-writes.hot.js';
+import { leaveTurns } from './pull-turns.js';
 import { dropServed } from './served-reads.hot.js';
 import { pushNotify, returnChunk, takeNotify } from './transfer-progress.hot.js';
 import { TURN_DAMAGED, TURN_DROPPED, TURN_RULE, TURN_SYSTEM } from './turn.js';
@@ -152,6 +153,7 @@ export function closeChannel(
     assert(session.openChannels > 0, 'a session counts its channels');
     session.openChannels--;
   }
+  leaveTurns(session, channel);
   channel.credit.end();
   hooks.onChannelRemoved(channel);
   dropStaged(core, channel);

@@ -7,14 +7,17 @@ import { REGION_GENERATION, regionWord } from '../../../memory/region-table.js';
 import { publishRecords, reserveRecord } from '../../../os/record-ring.hot.js';
 import type { Channel } from './channel.js';
 import { FLIGHT_MASK } from './flight.js';
-import type { LaneCore } from './lane-core.js';
+import { type LaneCore, sessionLane } from './lane-core.js';
 import { EVENT_STALLED, STALLED_HOLDS, STALLED_NO, STALLED_YES } from './messages.js';
+import { joinTurns, leaveTurns } from './pull-turns.js';
 import { popExhausted } from './transfer-progress.hot.js';
 
 /** How often a lane looks. */
 export const HEALTH_US = 25_000;
 /** A longer pause means that this thread did not run: the channels could not move. */
 const PAUSE_US = 200_000;
+/** Others pull in place of a channel that has stood still for so long. */
+const STILL_US = 2 * HEALTH_US;
 /** How much longer a peer may take whose kernel answers. */
 const SLOW_FACTOR = 9;
 /** How many times session.stallMs a peer may stay in a region that is being deregistered. */
@@ -46,8 +49,13 @@ export function checkHealth(core: LaneCore, nowUs: number): void {
     if (hasSlept || hasMoved(channel)) {
       health.progressUs = nowUs;
       if (health.isStalled && !hasSlept) report(core, channel, false);
-    } else if (!health.isStalled && isStuck(channel, nowUs - health.progressUs, core.stallUs)) {
-      report(core, channel, true);
+      if (!health.isStalled) joinTurns(sessionLane(core, channel.sessionIndex), channel);
+    } else {
+      const stillUs = nowUs - health.progressUs;
+      if (stillUs >= STILL_US) leaveTurns(sessionLane(core, channel.sessionIndex), channel);
+      if (!health.isStalled && isStuck(channel, stillUs, core.stallUs)) {
+        report(core, channel, true);
+      }
     }
     checkHolds(core, channel, nowUs, hasSlept);
   }

@@ -10,7 +10,7 @@ import type { Channel } from './channel.js';
 import { frameChunk, frameNotify, hasWriteWindow } from './frame-chunk.hot.js';
 import { fitsVector, freeSentSlots, keepCopied } from './held-slots.hot.js';
 import { type LaneCore, linksAt, type SessionLane } from './lane-core.js';
-import { TRANSFER_EVEN, transferWord } from './layout.js';
+import { TRANSFER_BY_TURNS, TRANSFER_EVEN, TRANSFER_GENERATION, transferWord } from './layout.js';
 import {
   isLastCopied,
   isSourceReady,
@@ -114,7 +114,7 @@ function fillOwn(core: LaneCore, channel: Channel): void {
   while (hasRoom(vector) && (session.activeHead >= 0 || session.retries.length > 0)) {
     if (!hasWriteWindow(channel) || !hasReadWindow(channel)) return;
     if (credit.flightBytes >= credit.flightLimitBytes) return;
-    if (!hasShare(core, channel, session)) return;
+    if (!mayPull(core, channel, session)) return;
     if (!isSourceReady(core, channel, session)) return;
     const chunk = claimChunk(core, session);
     if (chunk < 0) return;
@@ -126,6 +126,22 @@ function fillOwn(core: LaneCore, channel: Channel): void {
       if (vector.bytes >= SENT_ALONE_BYTES) return;
     }
   }
+}
+
+function mayPull(core: LaneCore, channel: Channel, session: SessionLane): boolean {
+  return hasTurn(core, channel, session) && hasShare(core, channel, session);
+}
+
+// Of a transfer that one channel of each lane pulls, it is another's with the next use of an entry.
+function hasTurn(core: LaneCore, channel: Channel, session: SessionLane): boolean {
+  const { pullers, activeHead } = session;
+  if (pullers.length < 2 || activeHead < 0 || session.retries.length > 0) return true;
+  const first = transferWord(core.transfersAt, activeHead, 0);
+  if (core.int32[first + TRANSFER_BY_TURNS] !== 1) return true;
+  // Claimed to the end: whoever claims next finds that out.
+  if (nextChunkWord(core, activeHead) < 0) return true;
+  const turn = activeHead + core.int32[first + TRANSFER_GENERATION]!;
+  return pullers[turn % pullers.length] === channel;
 }
 
 // Of a transfer that all channels pull from over NICs of their own, each takes its share. One

@@ -11,6 +11,7 @@ import {
   releaseRecord,
   reserveRecord,
 } from '../../../os/record-ring.hot.js';
+import { CHANNEL_OWN, CHANNEL_PEERS } from '../channel-plan.js';
 import type { StreamPort } from '../port/stream-port.js';
 import { LINK_WORDS, ShmLink } from '../shm/shm-link.js';
 import { Channel } from './channel.js';
@@ -29,7 +30,6 @@ import {
   TransferState,
   transferWord,
 } from './layout.js';
-import { CHANNEL_OWN, CHANNEL_PEERS } from '../channel-plan.js';
 import {
   ADD_CHANNEL_WORDS,
   COMMAND_ADD_CHANNEL,
@@ -46,6 +46,7 @@ import {
   EVENT_DEVICE_FAILED,
   EVENT_SESSION_CLOSED,
 } from './messages.js';
+import { joinTurns } from './pull-turns.js';
 import {
   failSession,
   failTransfer,
@@ -155,6 +156,7 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   if (!session.isOpen) session.number = core.sessionsOpened++;
   session.isOpen = true;
   if (!channel.isPeers) session.openChannels++;
+  joinTurns(session, channel);
   grantCredit(core);
   shareUnsent(core, channel);
   hooks.onChannelAdded(channel);

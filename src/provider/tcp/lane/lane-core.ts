@@ -56,6 +56,8 @@ export class SessionLane {
   number = FLOAT_ZERO;
   /** Channels of the session that this lane can send on. */
   openChannels = 0;
+  /** Those of them that take turns, where one pulls at a time; see pull-turns.ts. */
+  readonly pullers: Channel[] = [];
   activeHead = -1;
   activeTail = -1;
   notifyHead = -1;

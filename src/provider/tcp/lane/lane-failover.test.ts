@@ -35,7 +35,8 @@ for (const { operation, memory } of CASES) {
     let handedBack = 0;
     for (let seed = 1; seed <= 40; seed++) {
       const link = { callBytesMax: 50_000 };
-      const pair = new LanePair({ seed, channels: 2, link, hasGpus: memory === 'vram' });
+      const isByTurns = seed % 2 === 0;
+      const pair = new LanePair({ seed, channels: 2, link, isByTurns, hasGpus: memory === 'vram' });
       const a = add(pair.a, BYTES);
       const b = add(pair.b, BYTES);
       (operation === 'write' ? a : b).memory.set(pattern(seed));

@@ -36,6 +36,7 @@ export const TRANSFER_DAMAGED_ON = fieldIndex(TRANSFER_BLOCK, 'damagedOn');
 export const TRANSFER_STAGED = fieldIndex(TRANSFER_BLOCK, 'staged');
 export const TRANSFER_NOTIFIED = fieldIndex(TRANSFER_BLOCK, 'notified');
 export const TRANSFER_EVEN = fieldIndex(TRANSFER_BLOCK, 'even');
+export const TRANSFER_BY_TURNS = fieldIndex(TRANSFER_BLOCK, 'byTurns');
 export const TRANSFER_COPIED = fieldIndex(TRANSFER_BLOCK, 'copied');
 export const TRANSFER_REMOTES_AT = fieldIndex(TRANSFER_BLOCK, 'remotesAt');
 export const TRANSFER_PAIRS_AT = fieldIndex(TRANSFER_BLOCK, 'pairsAt');
