@@ -213,7 +213,7 @@ export const ENGINE_SETTINGS = {
     fallback: 256 * MIB,
     minimum: 0,
     maximum: 64 * GIB,
-    summary: 'Memory that channels to peers on this host may share with them: 2 MiB for each.',
+    summary: 'Memory that channels to peers on this host may share with them: 516 KiB for each.',
     cost: 'Further sessions with such peers go over TCP, or are refused where they must share.',
   },
   'memory.arenaBytes': {

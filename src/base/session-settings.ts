@@ -128,7 +128,7 @@ export const SESSION_SETTINGS = {
     choices: ['auto', 'tcp', 'shm'],
     flag: 'local',
     summary: 'Peers on this host: `auto` shares memory if it can, `tcp` never, `shm` or nothing.',
-    cost: '`shm` refuses peers elsewhere. Shared memory: 2 MiB for each channel.',
+    cost: '`shm` refuses peers elsewhere. Shared memory: 516 KiB for each channel.',
   },
   'session.peersMax': {
     kind: 'count',

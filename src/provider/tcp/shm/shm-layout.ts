@@ -15,8 +15,11 @@ export const SHM_VERSION = 3;
 export const PROOF_WORD = 128 / 4;
 export const PROOF_WORDS = 32 / 4;
 export const HEADER_BYTES = 4096;
-/** Fits into the caches of two cores, so that bytes are read before they leave them. */
-export const RING_BYTES = 1024 * 1024;
+/**
+ * A part of what one core caches: what is read was written just before, and is written over before
+ * it leaves the cache. As large as that cache, every byte goes to memory and back once more.
+ */
+export const RING_BYTES = 256 * 1024;
 
 const LINE_WORDS = 128 / 4;
 const DIRECTIONS_AT = [1024, 2048] as const;

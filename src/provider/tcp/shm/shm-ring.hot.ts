@@ -7,7 +7,7 @@ import type { RingEnd } from './shm-ring.js';
 
 export const EPROTO = 71;
 /** Copied before the other end is told, so that both copy at the same time. */
-const PIECE_BYTES = 64 * 1024;
+const PIECE_BYTES = 32 * 1024;
 const MASK = RING_BYTES - 1;
 
 /** Bytes that may be moved by what was seen last: room for a writer, contents for a reader. */
@@ -27,14 +27,18 @@ export function lookAtPeer(ring: RingEnd): number {
   return known + gained;
 }
 
-/** Moves up to `bytes` between `addr` and the ring; what was moved, or −EPROTO. */
-export function moveBytes(ring: RingEnd, addr: number, bytes: number): number {
+/**
+ * Moves up to `bytes` between `addr` and the ring; what was moved, or −EPROTO. `isExpected`: the
+ * peer is to take or to send all of them.
+ */
+export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected: boolean): number {
   let moved = 0;
   while (moved < bytes) {
     let able = knownBytes(ring);
     if (able === 0) {
       if (ring.position !== ring.published) publish(ring);
       able = lookAtPeer(ring);
+      if (able === 0 && isExpected && moved >= PIECE_BYTES) able = awaitPeer(ring);
       if (able < 0) return able;
       if (able === 0) break;
     }
@@ -50,6 +54,13 @@ export function moveBytes(ring: RingEnd, addr: number, bytes: number): number {
     if (((ring.position - ring.published) | 0) >= PIECE_BYTES) publish(ring);
   }
   return moved;
+}
+
+// For a moment, as the peer has moved a piece just now.
+function awaitPeer(ring: RingEnd): number {
+  let able = 0;
+  for (let looks = 0; looks < ring.looksMax && able === 0; looks++) able = lookAtPeer(ring);
+  return able;
 }
 
 /** Tells the peer of what was moved, and wakes it if it sleeps for it. */

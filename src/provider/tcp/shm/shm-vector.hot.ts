@@ -13,7 +13,9 @@ export function moveVector(ring: RingEnd, vector: ShmVector, first: number, coun
   vector.isShort = false;
   for (let index = first; index < count; index++) {
     const wanted = vector.bytes[index]!;
-    const moved = moveBytes(ring, vector.addr[index]!, wanted);
+    // A reader asks, last of all, for what may not come yet.
+    const isExpected = ring.isWriter || index < count - 1;
+    const moved = moveBytes(ring, vector.addr[index]!, wanted, isExpected);
     if (moved < 0) return moved;
     total += moved;
     if (moved < wanted) {

@@ -1,0 +1,78 @@
+// One end of a ring whose other end is a word: what is waited for, and for how long.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
+import { directionOf, HEADER_BYTES, SHM_BYTES, TAIL } from './shm-layout.js';
+import { moveBytes } from './shm-ring.hot.js';
+import { RingEnd } from './shm-ring.js';
+import { moveVector } from './shm-vector.hot.js';
+import { ShmVector } from './shm-vector.js';
+
+const PIECE = 32 * 1024;
+/** Far more than a test takes: whoever waits for nobody hangs. */
+const LOOKS_WITHOUT_END = 2 ** 40;
+const { word } = directionOf('server', false);
+const noBell = { ring: () => undefined };
+
+const WRITER = `
+  const { words, at, position } = require('node:worker_threads').workerData;
+  Atomics.store(words, at, position);
+`;
+
+function openReader(t: TestContext, looksMax: number) {
+  const memory = createFixedMemory(SHM_BYTES);
+  const target = createFixedMemory(4 * PIECE);
+  t.after(() => {
+    destroyFixedMemory(memory);
+    destroyFixedMemory(target);
+  });
+  const words = new Int32Array(new SharedArrayBuffer(HEADER_BYTES));
+  const shared = { addr: memory.addr, int32: words };
+  const ring = new RingEnd(shared, 'server', false, noBell, looksMax);
+  return { ring, words, target };
+}
+
+function writeLater(t: TestContext, words: Int32Array, position: number): void {
+  const workerData = { words, at: word + TAIL, position };
+  const worker = new Worker(WRITER, { eval: true, workerData });
+  t.after(() => worker.terminate());
+}
+
+test('shm ring: the piece that a peer is copying is waited for', (t) => {
+  const { ring, words, target } = openReader(t, LOOKS_WITHOUT_END);
+  words[word + TAIL] = PIECE;
+  writeLater(t, words, 2 * PIECE);
+  assert.equal(moveBytes(ring, target.addr, 2 * PIECE, true), 2 * PIECE);
+});
+
+test('shm ring: a peer that stops in the middle costs some looks, no more', (t) => {
+  const { ring, words, target } = openReader(t, 2000);
+  words[word + TAIL] = PIECE;
+  assert.equal(moveBytes(ring, target.addr, 2 * PIECE, true), PIECE);
+});
+
+test('shm ring: nonsense that comes while it is waited for breaks the channel', (t) => {
+  const { ring, words, target } = openReader(t, LOOKS_WITHOUT_END);
+  words[word + TAIL] = PIECE;
+  writeLater(t, words, -1);
+  assert.ok(moveBytes(ring, target.addr, 2 * PIECE, true) < 0);
+});
+
+test('shm ring: nobody waits for a peer that has moved nothing, or less than a piece', (t) => {
+  const { ring, words, target } = openReader(t, LOOKS_WITHOUT_END);
+  assert.equal(moveBytes(ring, target.addr, PIECE, true), 0);
+  words[word + TAIL] = PIECE - 1;
+  assert.equal(moveBytes(ring, target.addr, 2 * PIECE, true), PIECE - 1);
+});
+
+test('shm ring: a reader does not wait for the last entry, which may not come', (t) => {
+  const { ring, words, target } = openReader(t, LOOKS_WITHOUT_END);
+  const vector = new ShmVector();
+  vector.addr.set([target.addr, target.addr + PIECE]);
+  vector.bytes.set([PIECE, 2 * PIECE]);
+  words[word + TAIL] = 2 * PIECE;
+  assert.equal(moveVector(ring, vector, 0, 2), 2 * PIECE);
+  assert.ok(vector.isShort);
+});
