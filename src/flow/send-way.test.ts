@@ -80,6 +80,31 @@ test('send way: what has become faster is found again', () => {
   assert.equal(turns(1000, 1200), 'splice');
 });
 
+/** Which of `count` transfers were copied, where a copy takes so long against 1000. */
+function copied(learner: SendWay, count: number, copyUs: (turn: number) => number): number[] {
+  const turns: number[] = [];
+  for (let turn = 1; turn <= count; turn++) {
+    const way = learner.wayFor(MIB, true);
+    if (way === 'copy') turns.push(turn);
+    learner.onDone(MIB, way === 'copy' ? copyUs(turn) : 1000, way, 1);
+  }
+  return turns;
+}
+
+test('send way: two clear losses are enough to know, and are looked at again all the same', () => {
+  assert.deepEqual(
+    copied(new SendWay(), 300, () => 2000),
+    [5, 10],
+  );
+  assert.equal(copied(new SendWay(), 60, () => 1300).length, 5);
+  // Two that something else had slowed down.
+  const learner = new SendWay();
+  const later = copied(learner, 1000, (turn) => (turn <= 10 ? 2000 : 800));
+  assert.equal(later[2], 378);
+  assert.equal(learner.wayFor(MIB, false), 'copy');
+  assert.match(learner.reasonFor(MIB), /0\.80/);
+});
+
 test('send way: with another number of lanes all is new, and sizes have nothing in common', () => {
   const learner = new SendWay();
   for (let turn = 0; turn < 60; turn++) {

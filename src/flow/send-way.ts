@@ -28,6 +28,9 @@ const GAIN_OF_COPY = 0.95;
 /** A way that was slower by this is tried once in so many trials: things may change. */
 const HOPELESS = 1.25;
 const HOPELESS_TRIALS = 8;
+/** Who lost by so much twice need not lose three times more to be known. */
+const CLEAR_LOSS = 1.5;
+const CLEAR_SAMPLES = 2;
 
 interface SizeClass {
   current: SendWayName;
@@ -112,14 +115,20 @@ function otherThan(way: SendWayName): SendWayName {
   return way === 'splice' ? 'copy' : 'splice';
 }
 
-function isKnown({ samples }: SizeClass): boolean {
-  return samples.splice.length >= SAMPLES_MIN && samples.copy.length >= SAMPLES_MIN;
+function isKnown(size: SizeClass): boolean {
+  const { current, samples } = size;
+  const tried = samples[otherThan(current)];
+  if (samples[current].length < SAMPLES_MIN) return false;
+  return tried.length >= SAMPLES_MIN || (tried.length >= CLEAR_SAMPLES && loss(size) > CLEAR_LOSS);
 }
 
-function isHopeless({ current, samples }: SizeClass): boolean {
-  const tried = samples[otherThan(current)];
-  if (tried.length < SAMPLES_MIN) return false;
-  return quartile(tried) > quartile(samples[current]) * HOPELESS;
+function isHopeless(size: SizeClass): boolean {
+  return isKnown(size) && loss(size) > HOPELESS;
+}
+
+/** Of the way that is tried, against the one in use. */
+function loss({ current, samples }: SizeClass): number {
+  return quartile(samples[otherThan(current)]) / quartile(samples[current]);
 }
 
 function quartile(samples: readonly number[]): number {
