@@ -28,6 +28,10 @@ const NAMED_REPORTER = {
     ':not(:has(TemplateElement[value.raw=/^--test-reporter=/]))',
   message: 'Say --test-reporter=: what node prints without it differs from release to release.',
 };
+const NODES_RECURSION = {
+  selector: 'CallExpression[callee.name="mkdirSync"] Property[key.name="recursive"]',
+  message: 'Never returns below /proc: makeFolder of base/make-folder.ts does.',
+};
 const BENCH_WHEN_RUN = {
   selector:
     'ImportDeclaration[importKind="value"][source.value=/^[.]{2}.[.]{2}.(bench|engine)\\b/]',
@@ -124,7 +128,14 @@ export default tseslint.config(
     files: ['**/cli/commands/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: {
-      'no-restricted-syntax': ['error', NO_DEFAULT_EXPORT, NAMED_REPORTER, BENCH_WHEN_RUN],
+      'no-restricted-syntax': ['error', NO_DEFAULT_EXPORT, NAMED_REPORTER, NODES_RECURSION, BENCH_WHEN_RUN],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['**/*.test.ts', '**/*.hot.ts', '**/cli/commands/*.ts'],
+    rules: {
+      'no-restricted-syntax': ['error', NO_DEFAULT_EXPORT, NAMED_REPORTER, NODES_RECURSION],
     },
   },
   { files: ['**/*.hot.ts'], rules: { 'no-restricted-syntax': ['error', ...HOT_BANNED] } },

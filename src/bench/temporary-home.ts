@@ -1,10 +1,11 @@
 // Where results of users without a home lie. The name can be guessed and everybody may make it
 // first, so it is used only where it is this user's, and this user's alone.
 
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../base/errors.js';
+import { makeFolder } from '../base/make-folder.js';
 
 export function temporaryHome(): string {
   return join(tmpdir(), `nixl-tcpx-${process.getuid?.() ?? 'user'}`);
@@ -28,7 +29,7 @@ export function makeTemporaryHome(folder: string): void {
   checkTemporaryHome(folder);
   try {
     // One that is there is left as it is.
-    mkdirSync(home, { mode: 0o700, recursive: true });
+    makeFolder(home, 0o700);
   } catch (error) {
     throw toTcpxError(error, 'ERR_SYS_CALL', `make ${home}`);
   }

@@ -3,6 +3,7 @@
 
 import { join, relative, resolve } from 'node:path';
 import { Writable } from 'node:stream';
+import { makeFolder } from '../base/make-folder.js';
 import { collectRun } from '../diag/bundle/collector.js';
 import { bandwidthGBps } from '../diag/run-difference.js';
 import { type RunFacts, runFacts } from '../diag/run-facts.js';
@@ -14,7 +15,6 @@ import {
   type RunRecord,
 } from '../experiment/record.js';
 import { checkRun, isBindingVariable, isCounted } from '../experiment/run-checks.js';
-import { makeFolder } from '../host/capture/make-folder.js';
 import type { EnvironmentValues } from '../host/environment/preset.js';
 import { timeStamp } from '../host/irq/journal.js';
 import { STATE_FOLDER_VARIABLE } from '../host/read/emulated-nics.js';

@@ -2,7 +2,7 @@
 // written all or none, recorded in a journal below the state folder.
 
 import { TcpxError, toTcpxError } from '../base/errors.js';
-import { makeFolder } from '../host/capture/make-folder.js';
+import { makeFolder } from '../base/make-folder.js';
 import { affinityFolder } from '../host/irq/affinity-store.js';
 import { type ApplyReport, applyPlan } from '../host/irq/apply.js';
 import { type IrqJournal, openJournals, saveJournal, timeStamp } from '../host/irq/journal.js';

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, isByHand, processEnvironment } from '../base/config.js';
 import { toTcpxError } from '../base/errors.js';
-import { makeFolder } from '../host/capture/make-folder.js';
+import { makeFolder } from '../base/make-folder.js';
 import { printNote } from './print.js';
 
 export class MeshLogs {

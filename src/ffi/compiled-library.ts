@@ -4,10 +4,11 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../base/config.js';
+import { makeFolder } from '../base/make-folder.js';
 
 const FLAGS = ['-std=c11', '-D_GNU_SOURCE', '-O2', '-fPIC', '-shared', '-fvisibility=hidden'];
 const COMPILE_MS = 120_000;
@@ -37,7 +38,7 @@ export function compileOnce(library: LibrarySources): string {
   const { sources, environment } = library;
   const path = compiledPath(library);
   const folder = cacheFolder(environment);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   requireOwn(folder);
   if (existsSync(path)) {
     requireOwn(path);

@@ -33,3 +33,9 @@ test('runtime folder: claimed once; what a dead service left is taken away', () 
     rmSync(folder, { recursive: true });
   }
 });
+
+test('runtime folder: one that nobody can make is refused by name, and does not hang', () => {
+  for (const folder of ['/proc/tcpx/serve', '/dev/null/serve']) {
+    assert.throws(() => claimFolder(folder, 1, UID), withCode('ERR_SYS_CALL', /the service, /));
+  }
+});

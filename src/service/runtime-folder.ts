@@ -4,7 +4,6 @@
 import {
   closeSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -13,7 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../base/config.js';
-import { TcpxError } from '../base/errors.js';
+import { TcpxError, toTcpxError } from '../base/errors.js';
+import { makeFolder } from '../base/make-folder.js';
 import { tryLockFile } from '../ffi/libc/file-descriptor.js';
 
 const WRITABLE_BY_OTHERS = 0o022;
@@ -35,12 +35,20 @@ export interface ClaimedFolder {
   release(): void;
 }
 
+function openLock(folder: string, lockPath: string, uid: number): number {
+  try {
+    makeFolder(folder, 0o700);
+    checkOwner(folder, uid);
+    return openSync(lockPath, 'a+', 0o600);
+  } catch (error) {
+    throw toTcpxError(error, 'ERR_SYS_CALL', `the folder of the service, ${folder}`);
+  }
+}
+
 /** Throws ERR_SYS_ADDRESS_IN_USE where another service lives there. */
 export function claimFolder(folder: string, pid: number, uid: number): ClaimedFolder {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  checkOwner(folder, uid);
   const lockPath = join(folder, 'service.lock');
-  const fd = openSync(lockPath, 'a+', 0o600);
+  const fd = openLock(folder, lockPath, uid);
   if (tryLockFile(fd) < 0) {
     closeSync(fd);
     const holder = readFileSync(lockPath, 'utf8').trim() || 'unknown';

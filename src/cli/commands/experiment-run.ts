@@ -4,6 +4,7 @@
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../../base/make-folder.js';
 import { PLAN_NAMES } from '../../experiment/built-in-plans.js';
 import { runExperiment } from '../../experiment/experiment.js';
 import {
@@ -16,7 +17,6 @@ import {
   loadRecord,
   saveRecord,
 } from '../../experiment/record.js';
-import { makeFolder } from '../../host/capture/make-folder.js';
 import { timeStamp } from '../../host/irq/journal.js';
 import { STATE_FOLDER_VARIABLE } from '../../host/read/emulated-nics.js';
 import { type Command, type Invocation, usageError } from '../command.js';

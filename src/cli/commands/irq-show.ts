@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatCpuList } from '../../base/cpu-set.js';
 import { toTcpxError } from '../../base/errors.js';
-import { makeFolder } from '../../host/capture/make-folder.js';
+import { makeFolder } from '../../base/make-folder.js';
 import { coreMapOf } from '../../host/irq/core-map.js';
 import { timeStamp } from '../../host/irq/journal.js';
 import { countedWhen, mappingTable, type ObservedRun } from '../../host/irq/mapping-table.js';

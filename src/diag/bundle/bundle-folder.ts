@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
-import { makeFolder } from '../../host/capture/make-folder.js';
+import { makeFolder } from '../../base/make-folder.js';
 
 export const BUNDLES_FOLDER = 'diagnostics';
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { TcpxError, toTcpxError } from '../../base/errors.js';
-import { makeFolder } from '../capture/make-folder.js';
+import { makeFolder } from '../../base/make-folder.js';
 import type { KnownVector } from './known-vector.js';
 import type { XpsEntry } from './xps-store.js';
 

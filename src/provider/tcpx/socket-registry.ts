@@ -1,9 +1,10 @@
 // Who holds how many data sockets of a NIC, over all processes of this host: a small file per NIC
 // that is changed under a lock. Holders that have died count no more.
 
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { toTcpxError } from '../../base/errors.js';
+import { makeFolder } from '../../base/make-folder.js';
 import { lockFile } from '../../ffi/libc/file-descriptor.js';
 import { checkCall } from '../../ffi/libc/library.js';
 import {
@@ -58,7 +59,7 @@ function changeHolders(
 function openRegistry(folder: string, nic: string): number {
   try {
     // Processes of several users share a NIC; the sticky bit keeps them from removing files.
-    mkdirSync(folder, { recursive: true, mode: 0o1777 });
+    makeFolder(folder, 0o1777);
     return openSync(join(folder, `${nic.replaceAll('/', '_')}.sockets`), 'a+', 0o666);
   } catch (error) {
     throw toTcpxError(error, 'ERR_SYS_CALL', `tcpx.stateDir ${folder}`);

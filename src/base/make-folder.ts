@@ -4,11 +4,11 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** `mode` is that of the folder itself where it is made now. */
+/** `mode` is that of all that are made now. */
 export function makeFolder(path: string, mode = 0o777): void {
   const folder = resolve(path);
   const parent = dirname(folder);
-  if (parent !== folder && !existsSync(parent)) makeFolder(parent);
+  if (parent !== folder && !existsSync(parent)) makeFolder(parent, mode);
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
