@@ -4,7 +4,7 @@
 // shrink towards the end, so that channels which pull them finish at about the same time: each
 // takes at most its share of half of what is left (guided self-scheduling).
 
-import { assert, floatAt } from '../base/assert.js';
+import { assert, floatAt, wordAt } from '../base/assert.js';
 
 /** Local and remote halves of descriptors, merged and grouped, as columns. */
 export interface PairColumns {
@@ -38,27 +38,31 @@ const CHUNK_ALIGNMENT = 4096;
 /** Merges pairs that continue their predecessor on both sides; groups by remote region. */
 export function mergePairs(pairs: PairColumns): PairColumns {
   if (pairs.count === 1) return pairs;
-  const order = groupByRemote(pairs);
+  const order = orderByRemote(pairs);
   const merged = emptyColumns(pairs.count);
   let count = 0;
-  for (const index of order) {
-    const last = count - 1;
+  let region = Number.NaN;
+  let localEnd = 0;
+  let remoteEnd = 0;
+  for (let place = 0; place < pairs.count; place++) {
+    const index = order === undefined ? place : wordAt(order, place);
+    const localAddr = floatAt(pairs.localAddr, index);
+    const remoteOffset = floatAt(pairs.remoteOffset, index);
+    const remoteIndex = floatAt(pairs.remoteIndex, index);
     const bytes = floatAt(pairs.bytes, index);
-    const continues =
-      last >= 0 &&
-      merged.remoteIndex[last] === pairs.remoteIndex[index] &&
-      floatAt(merged.localAddr, last) + floatAt(merged.bytes, last) === pairs.localAddr[index] &&
-      floatAt(merged.remoteOffset, last) + floatAt(merged.bytes, last) ===
-        pairs.remoteOffset[index];
-    if (continues) {
-      merged.bytes[last] = floatAt(merged.bytes, last) + bytes;
-      continue;
+    const continues = localAddr === localEnd && remoteOffset === remoteEnd;
+    if (continues && remoteIndex === region) {
+      merged.bytes[count - 1] = floatAt(merged.bytes, count - 1) + bytes;
+    } else {
+      merged.localAddr[count] = localAddr;
+      merged.remoteOffset[count] = remoteOffset;
+      merged.bytes[count] = bytes;
+      merged.remoteIndex[count] = remoteIndex;
+      count++;
     }
-    merged.localAddr[count] = floatAt(pairs.localAddr, index);
-    merged.remoteOffset[count] = floatAt(pairs.remoteOffset, index);
-    merged.bytes[count] = bytes;
-    merged.remoteIndex[count] = floatAt(pairs.remoteIndex, index);
-    count++;
+    region = remoteIndex;
+    localEnd = localAddr + bytes;
+    remoteEnd = remoteOffset + bytes;
   }
   return { ...merged, count };
 }
@@ -73,17 +77,15 @@ export function emptyColumns(count: number): PairColumns {
   };
 }
 
-// Stable, so that blocks which follow each other in memory stay neighbours.
-function groupByRemote(pairs: PairColumns): Uint32Array {
-  const order = new Uint32Array(pairs.count).map((_, index) => index);
-  for (let index = 1; index < pairs.count; index++) {
-    if (floatAt(pairs.remoteIndex, index) < floatAt(pairs.remoteIndex, index - 1)) {
-      return order.sort(
-        (a, b) => floatAt(pairs.remoteIndex, a) - floatAt(pairs.remoteIndex, b) || a - b,
-      );
-    }
+// Stable, so that blocks which follow each other in memory stay neighbours; undefined where they
+// are grouped as they stand.
+function orderByRemote({ remoteIndex, count }: PairColumns): Uint32Array | undefined {
+  for (let index = 1; index < count; index++) {
+    if (floatAt(remoteIndex, index) >= floatAt(remoteIndex, index - 1)) continue;
+    const order = new Uint32Array(count).map((_, place) => place);
+    return order.sort((a, b) => floatAt(remoteIndex, a) - floatAt(remoteIndex, b) || a - b);
   }
-  return order;
+  return undefined;
 }
 
 export function planChunks(pairs: PairColumns, limits: ChunkLimits): Chunk[] {

@@ -1,7 +1,7 @@
 // A request's lists, as the agent resolves them, turned into the engine's columns: no object per
 // descriptor, because requests of a hundred thousand descriptors exist.
 
-import { at } from '../base/assert.js';
+import { at, floatAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { BlockColumns } from '../engine/internal.js';
 import type { Region, RegionDescriptor } from '../memory/region.js';
@@ -86,6 +86,7 @@ function sideOf<T>(list: MetaDlist, open: (md: unknown) => { base: number; value
   const values: T[] = [];
   let lastMd: unknown;
   let lastIndex = -1;
+  let lastBase = 0;
   for (let row = 0; row < list.count; row++) {
     const md = list.mds[row];
     if (lastIndex < 0 || md !== lastMd) {
@@ -98,8 +99,9 @@ function sideOf<T>(list: MetaDlist, open: (md: unknown) => { base: number; value
         values.push(value);
       }
       lastMd = md;
+      lastBase = at(bases, lastIndex);
     }
-    offsets[row] = at(list.addrs, row) - at(bases, lastIndex);
+    offsets[row] = floatAt(list.addrs, row) - lastBase;
     indexes[row] = lastIndex;
   }
   return { offsets, indexes, values };

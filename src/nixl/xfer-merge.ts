@@ -2,7 +2,7 @@
 // count up by one on both sides, inside a dense run of both lists, become one descriptor. Pure.
 
 import { wrongArgument } from '../base/argument.js';
-import { at, floatAt } from '../base/assert.js';
+import { floatAt, wordAt } from '../base/assert.js';
 import { TcpxError } from '../base/errors.js';
 import type { MetaDlist } from './backend.js';
 import type { OpenBackend } from './backend-set.js';
@@ -38,8 +38,8 @@ export function pairLists(
       );
     }
     joined = 1;
-    const localRun = at(localEnds, localIndex) - localIndex;
-    const remoteRun = at(remoteEnds, remoteIndex) - remoteIndex;
+    const localRun = wordAt(localEnds, localIndex) - localIndex;
+    const remoteRun = wordAt(remoteEnds, remoteIndex) - remoteIndex;
     const runMax = isMerging ? Math.min(localRun, remoteRun, localIndices.length - pair) : 1;
     while (
       joined < runMax &&
@@ -69,7 +69,7 @@ class Column {
   readonly #addrs: Float64Array;
   readonly #lens: Float64Array;
   readonly #devIds: Float64Array;
-  readonly #mds: unknown[] = [];
+  readonly #mds: unknown[];
   #count = 0;
 
   constructor(list: ResolvedDlist, handle: OpenBackend, capacity: number) {
@@ -78,17 +78,19 @@ class Column {
     this.#addrs = new Float64Array(capacity);
     this.#lens = new Float64Array(capacity);
     this.#devIds = new Float64Array(capacity);
+    this.#mds = new Array<unknown>(capacity);
   }
 
   push(index: number, len: number): void {
-    this.#addrs[this.#count] = floatAt(this.#list.addrs, index);
-    this.#lens[this.#count] = len;
-    this.#devIds[this.#count] = floatAt(this.#list.devIds, index);
-    this.#mds.push(this.#source[index]);
-    this.#count++;
+    const count = this.#count++;
+    this.#addrs[count] = floatAt(this.#list.addrs, index);
+    this.#lens[count] = len;
+    this.#devIds[count] = floatAt(this.#list.devIds, index);
+    this.#mds[count] = this.#source[index];
   }
 
   finish(): MetaDlist {
+    this.#mds.length = this.#count;
     return {
       memType: this.#list.memType,
       count: this.#count,
