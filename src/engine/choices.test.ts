@@ -28,6 +28,13 @@ test('choices: whoever sets nothing is told what was chosen, and why', () => {
   assert.equal(seen['socket.congestion'], `cubic: auto: 0.1 ms away: ${CONGESTION.reason}`);
 });
 
+test('choices: channels that come late, and the lane of the thread that posts, are told of', () => {
+  const seen = chosen({}, { channelsFirst: 1 });
+  assert.match(seen['flow.channels'] ?? '', /^8: auto: .*: 8; 1 to begin with, as an end has many/);
+  assert.match(seen['lane.own'] ?? '', /^on: auto: for less than 128 KiB/);
+  assert.doesNotMatch(chosen({}, { channelsFirst: 8 })['flow.channels'] ?? '', /to begin with/);
+});
+
 test('choices: by hand, by the peer, by the distance', () => {
   const environment = { NIXL_TCPX_FLOW_CHANNELS: '8' };
   const flags = { 'socket.congestion': 'reno' };

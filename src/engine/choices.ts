@@ -13,6 +13,8 @@ export interface PeerTerms {
   /** Why an agreed value differs from what this end would have by itself. */
   readonly reasons?: Partial<Readonly<Record<keyof Agreement, string>>>;
   readonly roundTripUs?: number | undefined;
+  /** Channels that are there before the session is ready, where not all of them are. */
+  readonly channelsFirst?: number;
 }
 
 /** The congestion control of a host: what near and far peers get. */
@@ -26,7 +28,9 @@ const AGREED: readonly (readonly [keyof Agreement, SettingName])[] = [
   ['chunkBytes', 'flow.chunkBytes'],
   ['windowChunks', 'flow.windowChunks'],
 ];
-const OWN: readonly SettingName[] = ['lane.count', 'lane.spinUs'];
+const OWN: readonly SettingName[] = ['lane.count', 'lane.spinUs', 'lane.own'];
+
+const LATE_REASON = 'an end has many sessions: the others come with a transfer that is worth them';
 
 export function choicesOf(
   config: Config,
@@ -52,11 +56,13 @@ function agreedChoice(
   config: Config,
   name: SettingName,
   value: number,
-  { reasons }: PeerTerms,
+  { reasons, channelsFirst = value }: PeerTerms,
   key: keyof Agreement,
 ): Choice {
   const isOwn = value === config.values[name];
-  const reason = reasons?.[key] ?? (isOwn ? originOf(config, name) : 'agreed with the peer');
+  const why = reasons?.[key] ?? (isOwn ? originOf(config, name) : 'agreed with the peer');
+  const isLate = key === 'channels' && channelsFirst < value;
+  const reason = isLate ? `${why}; ${channelsFirst} to begin with, as ${LATE_REASON}` : why;
   return { name, value: String(value), reason };
 }
 

@@ -137,7 +137,8 @@ export class SessionTable {
       plan,
       provider: choice.provider,
       providerReason: choice.reason,
-      choices: this.#options.choicesOf?.(given.agreement, terms) ?? [],
+      choices:
+        this.#options.choicesOf?.(given.agreement, { ...terms, channelsFirst: plan.needed }) ?? [],
       key: new SecretBytes(options.key),
       index,
       peerInstance: Buffer.from(peerGeneration).toString('hex'),

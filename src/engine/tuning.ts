@@ -27,7 +27,7 @@ const LANES_MAX = 8;
 const CHANNELS_MAX = 16;
 const PEER_REASON = 'to peers nearer than some milliseconds; more to far ones';
 const OWN_REASON = 'for less than 128 KiB that a program posts and polls for, without named NICs';
-const WAY_REASON = 'by splice, or by copy for sizes where a session finds that 5 % faster';
+const WAY_REASON = 'by splice, below 128 KiB by copy, until a session finds the other one faster';
 
 function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
   if (config.values['lane.progress'] === 'caller') {
