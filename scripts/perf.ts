@@ -5,7 +5,7 @@ import { ucxVersion } from '../src/bench/peers/ucx.js';
 import { formatTable } from '../src/cli/print.js';
 import { formatMachine, type MachineState, measureMachine } from '../src/measure/machine-state.js';
 import { PERF_GROUPS } from './perf/rows.js';
-import type { PerfRow } from './perf/verdict.js';
+import { NO_BAR, type PerfRow } from './perf/verdict.js';
 import { readCount, readWords, refuse } from './words.js';
 
 const NAMES = PERF_GROUPS.map(({ name }) => name);
@@ -50,6 +50,10 @@ async function runPerf(rounds: number, groups: readonly string[]): Promise<numbe
 }
 
 function wordsOf(row: PerfRow): string[] {
-  const verdict = row.isMet === undefined ? 'not measured' : row.isMet ? 'met' : 'MISSED';
-  return [row.what, row.bar, row.measured, verdict, row.detail];
+  return [row.what, row.bar, row.measured, verdictOf(row), row.detail];
+}
+
+function verdictOf({ bar, isMet }: PerfRow): string {
+  if (bar === NO_BAR) return '';
+  return isMet === undefined ? 'not measured' : isMet ? 'met' : 'MISSED';
 }

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { COLD_BYTES, measureCopies } from '../../src/measure/copy-rate.js';
-import { openSides, type Side } from '../bench-agent/sides.js';
+import { openListSides, openSides, type Side } from '../bench-agent/sides.js';
 import { ownBench } from './own-bench.js';
 import { atLeastInTurn, atMostAlone, GBPS, MICROSECONDS, type PerfGroup } from './verdict.js';
 
@@ -25,6 +25,9 @@ const SIZES = [
   ['64 MiB', 1, 64 * MIB, 2],
   ['10,000 × 16 KiB', 10_000, 16 * KIB, 1],
 ] as const;
+const LIST_BLOCKS = 10_000;
+const LIST_POSTS = 2;
+const LISTS = 'agent, 10,000 × 1 KiB by indices into prepared lists, vs lists written per post';
 
 export const agent: PerfGroup = {
   name: 'agent',
@@ -35,41 +38,67 @@ export const agent: PerfGroup = {
       const what = `WRITE ${name}, agent, lanes, polled, vs the engine`;
       rows.push(atLeastInTurn(what, ours, [engine], 0.95, GBPS));
     }
+    const { written, byIndex } = await ratesOfLists(rounds);
+    rows.push(atLeastInTurn(LISTS, byIndex, [written], 0.95, GBPS));
     return rows;
   },
 };
 
 async function ratesOf(blocks: number, blockBytes: number, posts: number, rounds: number) {
+  return await withTarget(async (info) => {
+    const { engine, agent: ours, close } = await openSides(info, 'lanes', blocks, blockBytes);
+    const [theirs, rates] = ratesOfBoth([engine, ours], posts, rounds);
+    await close();
+    return { engine: theirs, agent: rates };
+  });
+}
+
+/** Requests of so many descriptors, each made for one post. */
+async function ratesOfLists(rounds: number) {
+  return await withTarget(async (info) => {
+    const { written, byIndex, close } = await openListSides(info, LIST_BLOCKS, KIB);
+    const [plain, indexed] = ratesOfBoth([written, byIndex], LIST_POSTS, rounds);
+    await close();
+    return { written: plain, byIndex: indexed };
+  });
+}
+
+async function withTarget<T>(measure: (info: string) => Promise<T>): Promise<T> {
   const child = spawn(process.execPath, [TARGET, '--target', 'lanes'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   try {
     const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
-    const sides = await openSides(line.trim(), 'lanes', blocks, blockBytes);
-    const rates = { engine: [] as number[], agent: [] as number[] };
-    for (let leftMs = 2 * WARM_MS; leftMs > 0; ) {
-      leftMs -= turnMs(sides.engine, posts) + turnMs(sides.agent, posts);
-    }
-    for (let round = 0; round < rounds; round++) {
-      const took = roundMs(sides, posts);
-      const bytes = TURNS * posts * sides.engine.bytes;
-      rates.engine.push((bytes * 1000) / took.engine);
-      rates.agent.push((bytes * 1000) / took.agent);
-    }
-    await sides.close();
-    return rates;
+    return await measure(line.trim());
   } finally {
     child.stdin.end();
     await once(child, 'exit');
   }
 }
 
+type Both<T> = readonly [T, T];
+
+/** Bytes per second, round by round. */
+function ratesOfBoth(sides: Both<Side>, posts: number, rounds: number): Both<number[]> {
+  for (let leftMs = 2 * WARM_MS; leftMs > 0; ) {
+    for (const side of sides) leftMs -= turnMs(side, posts);
+  }
+  const rates: Both<number[]> = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    const took = roundMs(sides, posts);
+    for (const which of [0, 1] as const) {
+      rates[which].push((TURNS * posts * sides[which].bytes * 1000) / took[which]);
+    }
+  }
+  return rates;
+}
+
 /** Each is first in every other turn. */
-function roundMs(sides: { readonly engine: Side; readonly agent: Side }, posts: number) {
-  const took = { engine: 0, agent: 0 };
+function roundMs(sides: Both<Side>, posts: number): Both<number> {
+  const took: [number, number] = [0, 0];
   for (let turn = 0; turn < TURNS; turn++) {
-    const order = turn % 2 === 0 ? (['engine', 'agent'] as const) : (['agent', 'engine'] as const);
-    for (const name of order) took[name] += turnMs(sides[name], posts);
+    const order = turn % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const);
+    for (const which of order) took[which] += turnMs(sides[which], posts);
   }
   return took;
 }

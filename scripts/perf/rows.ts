@@ -12,6 +12,7 @@ import { agent, local } from './agent-rows.js';
 import { channels } from './channel-rows.js';
 import { defaultLarge, defaultSmall, start } from './default-rows.js';
 import { ratesInTurn } from './in-turn.js';
+import { lanes } from './lane-rows.js';
 import { networkBench } from './network-bench.js';
 import { ownBench } from './own-bench.js';
 import { smallRates } from './rate-rows.js';
@@ -286,6 +287,7 @@ export const PERF_GROUPS: readonly PerfGroup[] = [
   start,
   bulk,
   channels,
+  lanes,
   latency,
   agent,
   local,

@@ -8,7 +8,9 @@ export interface PerfRow {
   readonly bar: string;
   readonly measured: string;
   readonly detail: string;
-  /** Undefined: it could not be measured here; the detail says why. */
+  /**
+   * Undefined: it could not be measured here, and the detail says why; or nothing is asked of it.
+   */
   readonly isMet: boolean | undefined;
 }
 
@@ -102,11 +104,13 @@ function comparisonInTurn(relation: Relation): ComparisonInTurn {
   };
 }
 
+export const NO_BAR = 'none';
+
 /** What ours is of theirs, where no bar is set. */
 export function shareOf(what: string, ours: readonly number[], theirs: readonly number[]): PerfRow {
   const ratio = medianOf(ours) / medianOf(theirs);
   const detail = `${spread(ours, GBPS)} of ${spread(theirs, GBPS)}`;
-  return { what, bar: 'none', measured: `${ratio.toFixed(2)} ×`, detail, isMet: true };
+  return { what, bar: NO_BAR, measured: `${ratio.toFixed(2)} ×`, detail, isMet: undefined };
 }
 
 function judge(
