@@ -128,7 +128,13 @@ export default tseslint.config(
     files: ['**/cli/commands/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: {
-      'no-restricted-syntax': ['error', NO_DEFAULT_EXPORT, NAMED_REPORTER, NODES_RECURSION, BENCH_WHEN_RUN],
+      'no-restricted-syntax': [
+        'error',
+        NO_DEFAULT_EXPORT,
+        NAMED_REPORTER,
+        NODES_RECURSION,
+        BENCH_WHEN_RUN,
+      ],
     },
   },
   {
