@@ -42,6 +42,7 @@ const SIMULATED_BYTES = 8192;
 const MEASURED_HEAD = [
   'sessions',
   'opened/s',
+  'channels attached/s',
   'KiB each, opening / accepting end',
   'descriptors each',
   'writes of 4 KiB/s, all at once',
@@ -130,6 +131,7 @@ async function measure(count: number): Promise<string[]> {
   return [
     whole(count),
     whole(perSecond),
+    whole(perSecond * SETTINGS['flow.channels']),
     each('residentKiB'),
     each('descriptors'),
     whole(writes.perSecond),
