@@ -50,7 +50,7 @@ export function chooseCongestion(
   const begin = UNPACED.find((name) => isAllowed(name));
   if (begin === undefined) {
     const remedy = `add ${UNPACED.join(' or ')} to net.ipv4.tcp_allowed_congestion_control`;
-    const cost = `${kernelDefault} paces near peers too, which costs rate with every channel more`;
+    const cost = `${kernelDefault} paces near peers too, which slows them, over loopback by a third`;
     return { begin: '', far: '', reason: `${cost}; ${remedy}` };
   }
   const reason = `${begin} to peers nearer than ${FAR_US / 1000} ms, else ${kernelDefault}`;
