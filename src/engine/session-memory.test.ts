@@ -1,5 +1,5 @@
 // What an idle session costs in resident memory and descriptors, both ends together: bounds that
-// docs/benchmarking.md states. Whoever makes channels dearer finds out here.
+// docs/reliability.md states. Whoever makes channels dearer finds out here.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
