@@ -29,7 +29,9 @@ const NAMED_REPORTER = {
   message: 'Say --test-reporter=: what node prints without it differs from release to release.',
 };
 const NODES_RECURSION = {
-  selector: 'CallExpression[callee.name="mkdirSync"] Property[key.name="recursive"]',
+  selector:
+    'CallExpression:matches([callee.name=/^mkdir/], [callee.property.name=/^mkdir/])' +
+    ' Property[key.name="recursive"]',
   message: 'Never returns below /proc: makeFolder of base/make-folder.ts does.',
 };
 const BENCH_WHEN_RUN = {

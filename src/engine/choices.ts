@@ -30,7 +30,8 @@ const AGREED: readonly (readonly [keyof Agreement, SettingName])[] = [
 ];
 const OWN: readonly SettingName[] = ['lane.count', 'lane.spinUs', 'lane.own'];
 
-const LATE_REASON = 'an end has many sessions: the others come with a transfer that is worth them';
+const LATE_REASON =
+  'an end has many sessions, or is of a service: the others come with a transfer worth them';
 
 export function choicesOf(
   config: Config,

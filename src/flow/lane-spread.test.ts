@@ -76,6 +76,19 @@ test('lane spread: a wild sample moves nothing, neither a fast trial nor a slow 
   assert.ok((paused[1] ?? 0) > 0.9, JSON.stringify(paused));
 });
 
+test('lane spread: a trial that met something else does not shut out what is better', () => {
+  const spread = new LaneSpread(undefined, 1);
+  let trials = 0;
+  let turns = 0;
+  for (; spread.expected(64 * MIB, 2) === 1 && turns < 10_000; turns++) {
+    const lanes = spread.lanesFor(64 * MIB, 128, 2);
+    if (lanes === 2) trials++;
+    const disturbed = trials <= 8 ? 100 : 1;
+    spread.onDone(64 * MIB, lanes === 2 ? 600 * disturbed : 1000, lanes);
+  }
+  assert.ok(turns < 4000, `${turns} turns`);
+});
+
 test('lane spread: begins with no more than it may; more lanes need two good trials', () => {
   const spread = new LaneSpread(undefined, 1);
   assert.equal(spread.lanesFor(64 * MIB, 128, 2), 1);

@@ -11,7 +11,7 @@ const LANE_BYTES = 2 * 1024 * 1024;
 const COPIED_LANE_BYTES = 256 * 1024;
 /**
  * A trial comes after so many transfers of a size, and each next one after twice as many, up to the
- * latter, since the number of lanes was changed last. The first is judged when the second comes.
+ * latter, since the number of lanes was changed last.
  */
 const TRIAL_TURNS = 13;
 const TRIAL_TURNS_MAX = 247;
@@ -32,6 +32,8 @@ const TRIALS_OF_MORE = 2;
 const CLEAR_GAIN = 0.75;
 /** A neighbour is tried again, as the link may change, when the last trial cost this share. */
 const TRIAL_COST = 0.005;
+/** No trial counts as dearer: it may have met something else, and would never come again. */
+const RATIO_MAX = 2;
 /** Of usual transfers the newest count, by their median: no pause moves it. */
 const USED_MAX = 5;
 /** Of each number of lanes the newest trials count. */
@@ -194,7 +196,8 @@ function isTooDear({ ratios, triedAt, turns }: SizeClass, lanes: number): boolea
 function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
   size.trial = undefined;
   const ratios = (size.ratios[lanes] ??= []);
-  ratios.push(middle(tried.slice(-TRIAL_COUNTED)) / Math.min(before, middle(after)));
+  const ratio = middle(tried.slice(-TRIAL_COUNTED)) / Math.min(before, middle(after));
+  ratios.push(Math.min(RATIO_MAX, ratio));
   if (ratios.length > RATIOS_MAX) ratios.shift();
   const isMore = lanes > size.current;
   const isFirst = isMore && ratios.length < TRIALS_OF_MORE;

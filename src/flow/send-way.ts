@@ -15,7 +15,8 @@ const SAMPLES_MIN = 5;
 /** Of the samples in order: noise only ever slows, so the faster ones tell more. */
 const QUARTILE = 0.25;
 /** Every so many transfers of a size are a trial, until both ways are known and later. */
-// Not those of the spread over lanes, and odd: see there.
+// Not those of the spread over lanes; and odd: programs post in rounds of even numbers, and the
+// trial shall not always meet the same one.
 const TRIAL_TURNS = 5;
 const SETTLED_TRIAL_TURNS = 63;
 /**

@@ -39,7 +39,7 @@ test('congestion: a user who may choose nothing is told what it costs and what t
   assert.equal(choice.begin, '');
   assert.match(
     choice.reason,
-    /bbr paces near peers too, which slows them, over loopback by a third; add cubic or reno to/,
+    /bbr paces near peers too, which costs a third over loopback; add cubic or reno to/,
   );
 });
 

@@ -50,7 +50,7 @@ export function chooseCongestion(
   const begin = UNPACED.find((name) => isAllowed(name));
   if (begin === undefined) {
     const remedy = `add ${UNPACED.join(' or ')} to net.ipv4.tcp_allowed_congestion_control`;
-    const cost = `${kernelDefault} paces near peers too, which slows them, over loopback by a third`;
+    const cost = `${kernelDefault} paces near peers too, which costs a third over loopback`;
     return { begin: '', far: '', reason: `${cost}; ${remedy}` };
   }
   const reason = `${begin} to peers nearer than ${FAR_US / 1000} ms, else ${kernelDefault}`;

@@ -65,11 +65,12 @@ export class LaneLearning {
   /**
    * Whether of each lane's channels one at a time pulls: where they are paced, and the peer is on
    * this host. One of them fills its lane, and each of several finds its rate anew within every
-   * transfer: eight moved 0.8 of what one moved. Farther away a path may need them all.
+   * transfer, which costs some tenths. Farther away a path may need them all.
    */
   isByTurns(session: LaneSession): boolean {
-    const { isNearPaced } = this.#options;
-    return isNearPaced === true && session.facts.isSameHost && !hasLinks(session);
+    const { isSameHost, path } = session.facts;
+    const isPaced = this.#options.isNearPaced === true && isSameHost && path !== 'shm';
+    return isPaced && !hasLinks(session);
   }
 
   /** Nothing is tried on a transfer whose lanes are a trial: two changes would tell nothing. */

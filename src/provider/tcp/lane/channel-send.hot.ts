@@ -135,7 +135,7 @@ function mayPull(core: LaneCore, channel: Channel, session: SessionLane): boolea
 // Of a transfer that one channel of each lane pulls, it is another's with the next use of an entry.
 function hasTurn(core: LaneCore, channel: Channel, session: SessionLane): boolean {
   const { pullers, activeHead } = session;
-  if (pullers.length < 2 || activeHead < 0 || session.retries.length > 0) return true;
+  if (pullers.length === 0 || activeHead < 0 || session.retries.length > 0) return true;
   const first = transferWord(core.transfersAt, activeHead, 0);
   if (core.int32[first + TRANSFER_BY_TURNS] !== 1) return true;
   // Claimed to the end: whoever claims next finds that out.

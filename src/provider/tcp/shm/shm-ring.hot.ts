@@ -37,8 +37,7 @@ export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected
     let able = knownBytes(ring);
     if (able === 0) {
       if (ring.position !== ring.published) publish(ring);
-      able = lookAtPeer(ring);
-      if (able === 0 && isExpected && moved >= PIECE_BYTES) able = awaitPeer(ring);
+      able = lookForMore(ring, isExpected && moved >= PIECE_BYTES);
       if (able < 0) return able;
       if (able === 0) break;
     }
@@ -51,15 +50,28 @@ export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected
     else copyMemory(addr + moved, ring.dataAddr + at, piece);
     ring.position = (ring.position + piece) | 0;
     moved += piece;
+    ring.unlooked += piece;
+    if (ring.unlooked >= PIECE_BYTES) refillLooks(ring);
     if (((ring.position - ring.published) | 0) >= PIECE_BYTES) publish(ring);
   }
   return moved;
 }
 
-// For a moment, as the peer has moved a piece just now.
-function awaitPeer(ring: RingEnd): number {
+/** At the start of a call, and with each piece: a peer that moves single bytes gets no more. */
+export function refillLooks(ring: RingEnd): void {
+  ring.unlooked = 0;
+  ring.looksLeft = ring.looksMax;
+}
+
+// `isCopying`: the peer has moved a piece just now, so that the next is waited for.
+function lookForMore(ring: RingEnd, isCopying: boolean): number {
+  const mayWait = isCopying && ring.canWait;
   let able = 0;
-  for (let looks = 0; looks < ring.looksMax && able === 0; looks++) able = lookAtPeer(ring);
+  while (able === 0 && ring.looksLeft > 0) {
+    ring.looksLeft--;
+    able = lookAtPeer(ring);
+    if (!mayWait) break;
+  }
   return able;
 }
 

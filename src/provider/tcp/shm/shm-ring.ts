@@ -14,11 +14,13 @@ import {
 } from './shm-layout.js';
 
 /**
- * Looks at a peer that is copying the next piece, some 5 ns each and three times as long as a piece
- * takes: a turn of the lane in place of them would leave the ring full, or empty, meanwhile. On the
- * only CPU the peer copies nothing while it is looked at.
+ * Looks at a peer that is copying the next piece, some 5 ns each once they are compiled, and a few
+ * times as long as a piece takes: a turn of the lane in place of them would leave the ring full, or
+ * empty, meanwhile.
  */
-const LOOKS_MAX = availableParallelism() > 1 ? 2000 : 0;
+const LOOKS_MAX = 2000;
+/** On the only CPU the peer copies nothing while it is looked at. */
+const CAN_WAIT = availableParallelism() > 1;
 
 /** Wakes the peer out of its sleep. */
 export interface Bell {
@@ -41,6 +43,10 @@ export class RingEnd {
   readonly ownSleepsWord: number;
   readonly peerSleepsWord: number;
   readonly looksMax: number;
+  readonly canWait: boolean;
+  /** Looks until the next piece has been moved, and what was moved since the last was. */
+  looksLeft: number;
+  unlooked = 0;
   /** Own position, and up to where the peer knows it. */
   position = 0;
   published = 0;
@@ -53,6 +59,7 @@ export class RingEnd {
     isWriter: boolean,
     bell: Bell,
     looksMax = LOOKS_MAX,
+    canWait = CAN_WAIT,
   ) {
     this.bell = bell;
     const { word, ringAt } = directionOf(side, isWriter);
@@ -64,5 +71,7 @@ export class RingEnd {
     this.ownSleepsWord = word + (isWriter ? WRITER_SLEEPS : READER_SLEEPS);
     this.peerSleepsWord = word + (isWriter ? READER_SLEEPS : WRITER_SLEEPS);
     this.looksMax = looksMax;
+    this.canWait = canWait;
+    this.looksLeft = looksMax;
   }
 }

@@ -2,7 +2,7 @@
 
 import { assert } from '../../../base/assert.js';
 import { VECTOR_ENTRIES_MAX } from '../port/stream-port.js';
-import { moveBytes, publish } from './shm-ring.hot.js';
+import { moveBytes, publish, refillLooks } from './shm-ring.hot.js';
 import type { RingEnd } from './shm-ring.js';
 import type { ShmVector } from './shm-vector.js';
 
@@ -11,6 +11,7 @@ export function moveVector(ring: RingEnd, vector: ShmVector, first: number, coun
   assert(first <= count && count <= VECTOR_ENTRIES_MAX, 'a vector has its entries');
   let total = 0;
   vector.isShort = false;
+  refillLooks(ring);
   for (let index = first; index < count; index++) {
     const wanted = vector.bytes[index]!;
     // A reader asks, last of all, for what may not come yet.
