@@ -206,7 +206,11 @@ typedef struct tcpx_post_options {
 
 enum { TCPX_NOTIFICATION_BYTES_MAX = 262144 };
 
-/* Checks blocks and keeps them at the service. The request is freed by tcpx_release or tcpx_close. */
+/*
+ * Checks blocks and keeps them at the service. The request is freed by tcpx_release or tcpx_close.
+ * A block outside of its memory or its region, an offset or a length of 2^53 or more (here and
+ * wherever one is given) and an unknown operation are TCPX_ERR_ARGUMENT.
+ */
 TCPX_API tcpx_status tcpx_prepare(tcpx_session *session, tcpx_operation operation, uint32_t peer,
                                   const tcpx_block *blocks, size_t count, tcpx_request **request);
 /*

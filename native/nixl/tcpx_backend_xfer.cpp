@@ -48,7 +48,7 @@ nixl_status_t nixlTcpxEngine::makeBlocks(const nixl_meta_dlist_t &local,
     }
     if (from.len == 0) continue;
     bytes += from.len;
-    // An address before its memory becomes an offset that the service refuses.
+    // An address before its memory becomes an offset that tcpx_prepare refuses.
     addBlock(blocks, {own.memory, region, from.addr - own.range.addr, to.addr - target->addr,
                       from.len});
   }

@@ -262,7 +262,8 @@ static void obey(int count, char **words, const char *rest) {
   else if (strcmp(verb, "orphan") == 0) do_orphan();
   else if (strcmp(verb, "version") == 0) reply(TCPX_OK, "%s", tcpx_version());
   else if (!on_request(count, words) && !on_memory(count, words) && !on_peer(count, words, rest) &&
-           !misbehave(count, words) && !measure(count, words) && !run_threads(count, words)) {
+           !misbehave(count, words) && !measure(count, words) && !run_threads(count, words) &&
+           !take_numbers(count, words)) {
     reply(TCPX_ERR_ARGUMENT, "unknown");
   }
 }

@@ -24,6 +24,8 @@ bool misbehave(int count, char **words);
 bool measure(int count, char **words);
 // threads.c
 bool run_threads(int count, char **words);
+// numbers.c
+bool take_numbers(int count, char **words);
 // device.c
 // cuda: of cuMemAlloc; vmm, pool: exportable; hidden: of a pool that is not. NULL: not of these.
 uint8_t *device_alloc(size_t bytes, const char *kind);

@@ -59,6 +59,17 @@ static tcpx_status prepare_too_many(void) {
   return status;
 }
 
+// Past the library too: a place that is no number of JavaScript.
+static void prepare_nowhere(void) {
+  struct {
+    struct message_head message;
+    int32_t head[4];
+    struct block_row row;
+  } wish = {.head = {TCPX_OP_WRITE, 0, 1, 0}, .row = {1, 1, UINT64_MAX, 0, 16}};
+  wish.message = (struct message_head){sizeof wish, MESSAGE_PREPARE, 1, 0};
+  send_raw(&wish, sizeof wish);
+}
+
 // GPU memory of a kind, with more room behind it than it has: past its end, and too long.
 static tcpx_status reach_over(const char *kind, bool is_long) {
   enum { OWN_BYTES = 2 << 20 };
@@ -131,6 +142,7 @@ bool misbehave(int count, char **words) {
   else if (strcmp(how, "short") == 0) put_raw(COMMAND_POST, (int32_t[]){0}, 1);
   else if (strcmp(how, "message") == 0) send_raw((int32_t[]){1 << 30, 2, 1, 0}, 16);
   else if (strcmp(how, "unknown") == 0) send_raw((int32_t[]){16, 99, 1, 0}, 16);
+  else if (strcmp(how, "offset") == 0) prepare_nowhere();
   else if (strcmp(how, "mute") == 0) ask_without_end();
   else if (strcmp(how, "blocks") == 0) return reply(prepare_too_many(), "accepted"), true;
   else if (strcmp(how, "shrink") == 0 && count > 2) {

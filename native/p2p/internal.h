@@ -65,6 +65,14 @@ struct tcpx_request {
   struct tcpx_request *next;
 };
 
+// Places and lengths are numbers of JavaScript at the service, which lets a client go that sends
+// others: what a program got wrong is refused here, and its session lives on.
+#define COUNTABLE_MAX ((UINT64_C(1) << 53) - 1)
+static inline bool is_countable(uint64_t value) { return value <= COUNTABLE_MAX; }
+
+// Of a session, as the service allows it (src/nixl/names.ts).
+enum { NAME_BYTES_MAX = 255 };
+
 // status.c: keeps a line for tcpx_last_error and hands the status on.
 tcpx_status fail(tcpx_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 tcpx_status fail_errno(const char *call);

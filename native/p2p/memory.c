@@ -75,6 +75,9 @@ static tcpx_status check_register(tcpx_session *session, const void *addr, size_
   if (addr == NULL || bytes == 0 || memory == NULL || rights > (TCPX_READ | TCPX_WRITE)) {
     return fail(TCPX_ERR_ARGUMENT, "register %zu bytes at %p with rights %u", bytes, addr, rights);
   }
+  if (!is_countable(bytes) || !is_countable((uint64_t)(uintptr_t)addr)) {
+    return fail(TCPX_ERR_ARGUMENT, "register %zu bytes at %p: beyond 2^53", bytes, addr);
+  }
   return check_session(session);
 }
 
@@ -115,6 +118,10 @@ tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t bytes, in
   tcpx_status status = check_register(session, addr, bytes, rights, memory);
   if (status != TCPX_OK) return status;
   if (fd < 0) return fail(TCPX_ERR_ARGUMENT, "register: descriptor %d", fd);
+  if (!is_countable(offset)) {
+    return fail(TCPX_ERR_ARGUMENT, "register: offset %llu in the file is beyond 2^53",
+                (unsigned long long)offset);
+  }
   struct register_message message = {.way = WAY_SHARED, .rights = (int32_t)rights,
                                      .addr = (uint64_t)(uintptr_t)addr, .bytes = bytes,
                                      .offset = offset};

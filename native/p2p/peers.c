@@ -6,7 +6,7 @@
 
 tcpx_status tcpx_load_peer(tcpx_session *session, const char *name, const char *conn_info,
                            uint32_t *peer) {
-  if (name == NULL || conn_info == NULL || peer == NULL || strlen(name) > MESSAGE_TEXT_BYTES_MAX ||
+  if (name == NULL || conn_info == NULL || peer == NULL || strlen(name) > NAME_BYTES_MAX ||
       strlen(conn_info) > MESSAGE_TEXT_BYTES_MAX) {
     return fail(TCPX_ERR_ARGUMENT, "load a peer: its name and its connection info are needed");
   }
@@ -51,7 +51,7 @@ tcpx_status tcpx_disconnect(tcpx_session *session, uint32_t peer) {
 }
 
 tcpx_status tcpx_accept(tcpx_session *session, const char *name, int timeout_ms) {
-  if (name == NULL || strlen(name) > MESSAGE_TEXT_BYTES_MAX) {
+  if (name == NULL || strlen(name) > NAME_BYTES_MAX) {
     return fail(TCPX_ERR_ARGUMENT, "accept: the name of the peer is needed");
   }
   int32_t name_bytes = (int32_t)strlen(name);
@@ -72,6 +72,10 @@ tcpx_status tcpx_load_region(tcpx_session *session, uint32_t peer, const char *k
                              uint32_t *region) {
   if (key == NULL || region == NULL || strlen(key) > MESSAGE_TEXT_BYTES_MAX) {
     return fail(TCPX_ERR_ARGUMENT, "load a region: its key is needed");
+  }
+  if (!is_countable(bytes)) {
+    return fail(TCPX_ERR_ARGUMENT, "load a region: %llu bytes are beyond 2^53",
+                (unsigned long long)bytes);
   }
   const struct { uint32_t peer, zero; uint64_t bytes; } head = {peer, 0, bytes};
   const struct part parts[] = {{&head, sizeof head}, {key, strlen(key)}};

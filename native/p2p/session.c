@@ -22,7 +22,7 @@
 #define PR_SET_PTRACER 0x59616d61
 #endif
 
-enum { NAME_BYTES_MAX = 255, OPENS_MAX = 3, ALIVE_MS = 100, SLEEP_MS = 100 };
+enum { OPENS_MAX = 3, ALIVE_MS = 100, SLEEP_MS = 100 };
 
 // Read from memory that the kernel keeps up to date: no system call.
 int64_t now_ms(void) {

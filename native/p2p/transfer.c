@@ -9,17 +9,40 @@ _Static_assert(sizeof(tcpx_block) == sizeof(struct block_row), "a block is a row
 _Static_assert(offsetof(tcpx_block, local_offset) == offsetof(struct block_row, local_offset), "");
 _Static_assert(offsetof(tcpx_block, bytes) == offsetof(struct block_row, bytes), "");
 
-tcpx_status tcpx_prepare(tcpx_session *session, tcpx_operation operation, uint32_t peer,
-                         const tcpx_block *blocks, size_t count, tcpx_request **out) {
-  tcpx_status status = check_session(session);
-  if (status != TCPX_OK) return status;
-  if (blocks == NULL || count == 0 || out == NULL) {
-    return fail(TCPX_ERR_ARGUMENT, "prepare: %zu blocks", count);
+// That they lie inside of their memory is the service's to say: it knows the lengths.
+static tcpx_status check_blocks(const tcpx_block *blocks, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const tcpx_block *block = &blocks[i];
+    if (is_countable(block->local_offset | block->remote_offset | block->bytes)) continue;
+    return fail(TCPX_ERR_ARGUMENT,
+                "prepare: block %zu: offset %llu, remote offset %llu or %llu bytes is beyond 2^53", i,
+                (unsigned long long)block->local_offset, (unsigned long long)block->remote_offset,
+                (unsigned long long)block->bytes);
   }
+  return TCPX_OK;
+}
+
+static tcpx_status check_prepare(const tcpx_session *session, tcpx_operation operation,
+                                 const tcpx_block *blocks, size_t count) {
+  if (operation != TCPX_OP_WRITE && operation != TCPX_OP_READ) {
+    return fail(TCPX_ERR_ARGUMENT, "prepare: operation %d is neither a write nor a read",
+                (int)operation);
+  }
+  if (blocks == NULL || count == 0) return fail(TCPX_ERR_ARGUMENT, "prepare: %zu blocks", count);
   if (count > (size_t)session->facts.blocks_max) {
     return fail(TCPX_ERR_LIMIT, "prepare %zu blocks: service.blocksMax allows %d", count,
                 (int)session->facts.blocks_max);
   }
+  return check_blocks(blocks, count);
+}
+
+tcpx_status tcpx_prepare(tcpx_session *session, tcpx_operation operation, uint32_t peer,
+                         const tcpx_block *blocks, size_t count, tcpx_request **out) {
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
+  if (out == NULL) return fail(TCPX_ERR_ARGUMENT, "prepare: no place for the request");
+  status = check_prepare(session, operation, blocks, count);
+  if (status != TCPX_OK) return status;
   struct tcpx_request *request = calloc(1, sizeof *request);
   if (request == NULL) return fail_errno("calloc");
   const int32_t head[] = {(int32_t)operation, (int32_t)peer, (int32_t)count, 0};
@@ -160,7 +183,8 @@ tcpx_status tcpx_receipt(tcpx_request *request, char *text, size_t size) {
 static tcpx_status start(tcpx_session *session, tcpx_operation operation, uint32_t peer,
                          const tcpx_block *blocks, size_t count, tcpx_request **out) {
   tcpx_request *request = NULL;
-  tcpx_status status = tcpx_prepare(session, operation, peer, blocks, count, &request);
+  tcpx_status status = tcpx_prepare(session, operation, peer, blocks, count,
+                                    out == NULL ? NULL : &request);
   if (status != TCPX_OK) return status;
   status = tcpx_post(request, NULL);
   if (status != TCPX_OK) return tcpx_release(request, 0), status;

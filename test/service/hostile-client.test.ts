@@ -44,6 +44,7 @@ const RULES = {
   short: 'ERR_PROTOCOL',
   message: 'ERR_PROTOCOL',
   unknown: 'ERR_PROTOCOL',
+  offset: 'ERR_PROTOCOL',
   mute: 'ERR_SERVICE_GONE',
 } as const;
 for (const [rule, expected] of Object.entries(RULES)) {

@@ -199,6 +199,9 @@ test('nixl plugin: what is wrong is refused with the status of NIXL', options, a
     ['connect carol', S.ERR_NOT_FOUND],
     ['disconnect carol', S.ERR_NOT_FOUND],
     [`write alice ${here.id} s${here.id} 101`, S.ERR_INVALID_PARAM],
+    // The second of two lies before its memory.
+    [`write alice ${here.id} s${here.id} 50 2 ${2n ** 64n - 50n}`, S.ERR_INVALID_PARAM],
+    [`write alice ${here.id} s${here.id} 50 2`, S.SUCCESS],
     [`write carol ${here.id} s${here.id} 10`, S.ERR_NOT_FOUND],
     [`write bob ${here.id} s${here.id} 10`, S.ERR_INVALID_PARAM],
   ];

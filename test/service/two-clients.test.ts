@@ -284,6 +284,36 @@ test('service: refusals have their numbers and name what is wrong', async () => 
   await b.program.do('accept alice 5000');
 });
 
+test('service: a number that none can be is refused, and the session lives on', async () => {
+  const here = await addMemory(a, 4096, 'malloc');
+  const there = await addMemory(b, 4096, 'alloc');
+  const { peer, region } = await load(a, b, there);
+  const block = `${peer} ${here.id} ${region}`;
+  // −1 as 64 bits without a sign, and the first number that is none of JavaScript's.
+  for (const wrong of ['18446744073709551615', '9007199254740992']) {
+    for (const line of [
+      `block 1 ${block} ${wrong} 0 16`,
+      `block 2 ${block} 0 ${wrong} 16`,
+      `block 1 ${block} 0 0 ${wrong}`,
+      `region ${peer} ${wrong} ${there.key}`,
+      `lend 65536 ${wrong}`,
+      `lend ${wrong} 4096`,
+      `lend-file ${wrong} 0`,
+      `lend-file 4096 ${wrong}`,
+    ]) {
+      const { status, text } = await a.program.ask(line);
+      assert.equal(status, serviceStatus('ERR_ARGUMENT'), `${line}: ${text}`);
+    }
+  }
+  const operation = await a.program.ask(`block 3 ${block} 0 0 16`);
+  assert.equal(operation.status, serviceStatus('ERR_ARGUMENT'), operation.text);
+  assert.match(operation.text, /operation 3/);
+  const offset = await a.program.ask(`block 1 ${block} 18446744073709551615 0 16`);
+  assert.match(offset.text, /block 0: offset 18446744073709551615/);
+  await a.program.do(`block 1 ${block} 0 0 16`);
+  await a.program.do(`write ${block} 4096`);
+});
+
 test('service: rights of a region hold, and a stale one is refused by its owner', async () => {
   const here = await addMemory(a, 4096, 'malloc');
   const text = await b.program.do('memory 4096 malloc 1');
