@@ -22,9 +22,10 @@
  * Threads: every call may be made from any thread at any time, on the same session or another. Two
  * threads must not post, wait for and release the same request at the same time.
  *
- * fork: the parent goes on as before. In the child every call on an inherited session answers
- * TCPX_ERR_FORKED, except tcpx_close, which frees what the child has of it. The child may open a
- * session of its own.
+ * fork: the parent goes on as before. In the child every call on an inherited session, or a request
+ * of one, answers TCPX_ERR_FORKED, and at once, whatever threads of the parent were in; those that
+ * answer with a text answer NULL. Only tcpx_close frees what the child has of it. The child may open
+ * a session of its own.
  */
 #ifndef TCPX_P2P_H
 #define TCPX_P2P_H
@@ -112,8 +113,8 @@ TCPX_API tcpx_status tcpx_alive(tcpx_session *session);
 TCPX_API tcpx_status tcpx_telemetry(tcpx_session *session, char *text, size_t size);
 
 /*
- * How peers reach this session: text for tcpx_load_peer, the session's until it is closed. The
- * session accepts peers from its opening on.
+ * How peers reach this session: text for tcpx_load_peer, the session's until it is closed; NULL in a forked
+ * child. The session accepts peers from its opening on.
  */
 TCPX_API const char *tcpx_conn_info(const tcpx_session *session);
 
@@ -165,11 +166,14 @@ TCPX_API tcpx_status tcpx_register_fd(tcpx_session *session, void *addr, size_t 
                                       uint64_t offset, unsigned rights, uint32_t *memory);
 /* Refused with TCPX_ERR_BUSY while a transfer, own or of a peer, uses it. */
 TCPX_API tcpx_status tcpx_deregister(tcpx_session *session, uint32_t memory);
-/* The key for peers: text, until the memory is deregistered. NULL: no such memory. */
+/*
+ * The key for peers: text, until the memory is deregistered. NULL where there is no such memory, or
+ * in a forked child: tcpx_last_error() says which.
+ */
 TCPX_API const char *tcpx_describe(tcpx_session *session, uint32_t memory);
 /*
  * How the service reaches it: "copied" or "shared" for host memory, "ipc", "vmm" (virtual memory,
- * by descriptors) or "pool" for GPU memory. NULL: no such memory.
+ * by descriptors) or "pool" for GPU memory. NULL as above.
  */
 TCPX_API const char *tcpx_memory_way(tcpx_session *session, uint32_t memory);
 
@@ -226,7 +230,7 @@ TCPX_API tcpx_status tcpx_post(tcpx_request *request, const tcpx_post_options *o
  */
 TCPX_API tcpx_status tcpx_test(tcpx_request *request);
 /*
- * The same without that question: never a system call. For programs with a thread that calls
+ * The same without that question: never a system call (before Linux 4.14 getpid, for forks). For programs with a thread that calls
  * tcpx_alive now and then; without one the end of the service goes unnoticed here. Since version 2.
  */
 TCPX_API tcpx_status tcpx_peek(tcpx_request *request);

@@ -173,7 +173,10 @@ nixl_status_t nixlTcpxEngine::unloadMD(nixlBackendMD *md) {
 
 nixl_status_t nixlTcpxEngine::getConnInfo(std::string &text) const {
   return guarded("describe the connection", [&] {
-    text = tcpx_conn_info(session.handle);
+    const char *own = tcpx_conn_info(session.handle);
+    // In a forked child there is none.
+    if (own == nullptr) return log->report(tcpx_alive(session.handle), "describe the connection");
+    text = own;
     return NIXL_SUCCESS;
   });
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -80,8 +79,8 @@ static void do_memory(size_t bytes, const char *kind, unsigned rights) {
     status = tcpx_register(session, memory.addr, bytes, where, rights, &id);
   }
   if (status == TCPX_OK) memories[id] = memory;
-  const char *way = tcpx_memory_way(session, id), *key = tcpx_describe(session, id);
-  reply(status, "%u %s %s", id, way == NULL ? "" : way, key == NULL ? "" : key);
+  if (status != TCPX_OK) return reply(status, "refused");
+  reply(status, "%u %s %s", id, tcpx_memory_way(session, id), tcpx_describe(session, id));
 }
 
 // prepare|write|read: PEER MEMORY REGION BYTES [BLOCKS [OPERATION]]; blocks of BYTES each.
@@ -128,23 +127,6 @@ static void do_next(void) {
         status == TCPX_OK ? message : "");
 }
 
-// What a child sees of the session, and that closing it there does not harm the parent.
-static void do_fork(void) {
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    uint32_t id = 0;
-    static uint8_t byte;
-    int seen = tcpx_register(session, &byte, 1, TCPX_MEMORY_HOST, 3, &id);
-    bool is_same = seen == (int)tcpx_alive(session) && seen == (int)tcpx_notify(session, 0, "", 0);
-    tcpx_close(session);
-    _exit(is_same ? -seen : 0);
-  }
-  int outcome = 0;
-  waitpid(child, &outcome, 0);
-  reply(TCPX_OK, "%d", -WEXITSTATUS(outcome));
-}
-
 // A child that outlives this program, with its descriptors.
 static void do_orphan(void) {
   fflush(stdout);
@@ -181,6 +163,7 @@ static bool on_request(int count, char **words) {
   }
   if (count < 2) return false;
   tcpx_request *request = requests[number(words[1]) % REQUESTS_MAX];
+  if (strcmp(verb, "fork") == 0) return fork_and_ask(request), true;
   if (strcmp(verb, "post") == 0) return do_post(request, count, words), true;
   if (strcmp(verb, "test") == 0) return reply(tcpx_test(request), "tested"), true;
   if (strcmp(verb, "wait") == 0) {
@@ -258,7 +241,6 @@ static void obey(int count, char **words, const char *rest) {
   } else if (strcmp(verb, "alive") == 0) reply(tcpx_alive(session), "alive");
   else if (strcmp(verb, "telemetry") == 0) do_telemetry();
   else if (strcmp(verb, "next") == 0) do_next();
-  else if (strcmp(verb, "fork") == 0) do_fork();
   else if (strcmp(verb, "orphan") == 0) do_orphan();
   else if (strcmp(verb, "version") == 0) reply(TCPX_OK, "%s", tcpx_version());
   else if (!on_request(count, words) && !on_memory(count, words) && !on_peer(count, words, rest) &&

@@ -24,6 +24,8 @@ bool misbehave(int count, char **words);
 bool measure(int count, char **words);
 // threads.c
 bool run_threads(int count, char **words);
+// fork.c
+void fork_and_ask(tcpx_request *request);
 // numbers.c
 bool take_numbers(int count, char **words);
 // device.c

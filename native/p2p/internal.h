@@ -79,8 +79,11 @@ tcpx_status fail_errno(const char *call);
 
 // session.c
 int64_t now_ms(void);
-// TCPX_OK, or why the session cannot be used: forked, or the service is gone.
-tcpx_status check_session(tcpx_session *session);
+// TCPX_OK, or why the session cannot be used: not this process', or the service is gone. The first
+// thing in every call: in a forked child another thread's lock may be held for ever.
+tcpx_status check_session(const tcpx_session *session);
+// The same for calls that are answered also where the service is gone.
+tcpx_status check_owner(const tcpx_session *session);
 // Asks the kernel whether the service still lives, if that was not asked within the last 100 ms.
 tcpx_status check_service(tcpx_session *session);
 tcpx_status mark_gone(tcpx_session *session);

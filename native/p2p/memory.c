@@ -72,13 +72,15 @@ static struct allocation *find_allocation(tcpx_session *session, const void *add
 
 static tcpx_status check_register(tcpx_session *session, const void *addr, size_t bytes,
                                   unsigned rights, const uint32_t *memory) {
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
   if (addr == NULL || bytes == 0 || memory == NULL || rights > (TCPX_READ | TCPX_WRITE)) {
     return fail(TCPX_ERR_ARGUMENT, "register %zu bytes at %p with rights %u", bytes, addr, rights);
   }
   if (!is_countable(bytes) || !is_countable((uint64_t)(uintptr_t)addr)) {
     return fail(TCPX_ERR_ARGUMENT, "register %zu bytes at %p: beyond 2^53", bytes, addr);
   }
-  return check_session(session);
+  return TCPX_OK;
 }
 
 static tcpx_status register_device(tcpx_session *session, struct register_message *message,
@@ -156,22 +158,25 @@ tcpx_status tcpx_deregister(tcpx_session *session, uint32_t id) {
   return TCPX_OK;
 }
 
-const char *tcpx_describe(tcpx_session *session, uint32_t id) {
-  if (session == NULL) return NULL;
+// As it is now; false after fail().
+static bool look_up(tcpx_session *session, uint32_t id, struct memory *found) {
+  if (check_owner(session) != TCPX_OK) return false;
   pthread_mutex_lock(&session->list_lock);
   const struct memory *memory = find_memory(session, id);
-  const char *key = memory == NULL ? NULL : memory->key;
+  if (memory != NULL) *found = *memory;
   pthread_mutex_unlock(&session->list_lock);
-  return key;
+  if (memory == NULL) fail(TCPX_ERR_NOT_FOUND, "memory %u is not registered", id);
+  return memory != NULL;
+}
+
+const char *tcpx_describe(tcpx_session *session, uint32_t id) {
+  struct memory found;
+  return look_up(session, id, &found) ? found.key : NULL;
 }
 
 const char *tcpx_memory_way(tcpx_session *session, uint32_t id) {
-  if (session == NULL) return NULL;
-  pthread_mutex_lock(&session->list_lock);
-  const struct memory *memory = find_memory(session, id);
-  const char *way = memory == NULL ? NULL : memory->way;
-  pthread_mutex_unlock(&session->list_lock);
-  return way;
+  struct memory found;
+  return look_up(session, id, &found) ? found.way : NULL;
 }
 
 // Of 2 MiB and more at a multiple of that: elsewhere huge pages cannot be mapped as such.

@@ -6,6 +6,8 @@
 
 tcpx_status tcpx_load_peer(tcpx_session *session, const char *name, const char *conn_info,
                            uint32_t *peer) {
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
   if (name == NULL || conn_info == NULL || peer == NULL || strlen(name) > NAME_BYTES_MAX ||
       strlen(conn_info) > MESSAGE_TEXT_BYTES_MAX) {
     return fail(TCPX_ERR_ARGUMENT, "load a peer: its name and its connection info are needed");
@@ -51,6 +53,8 @@ tcpx_status tcpx_disconnect(tcpx_session *session, uint32_t peer) {
 }
 
 tcpx_status tcpx_accept(tcpx_session *session, const char *name, int timeout_ms) {
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
   if (name == NULL || strlen(name) > NAME_BYTES_MAX) {
     return fail(TCPX_ERR_ARGUMENT, "accept: the name of the peer is needed");
   }
@@ -58,7 +62,7 @@ tcpx_status tcpx_accept(tcpx_session *session, const char *name, int timeout_ms)
   const struct part parts[] = {{&name_bytes, sizeof name_bytes}, {name, strlen(name)}};
   for (int64_t end = now_ms() + timeout_ms;;) {
     uint32_t is_there = 0;
-    tcpx_status status = call_number(session, MESSAGE_FIND_PEER, parts, 2, &is_there);
+    status = call_number(session, MESSAGE_FIND_PEER, parts, 2, &is_there);
     if (status != TCPX_OK || is_there == 1) return status;
     int64_t left = timeout_ms < 0 ? 100 : end - now_ms();
     if (left <= 0) return fail(TCPX_ERR_TIMEOUT, "accept: no %s within %d ms", name, timeout_ms);
@@ -70,6 +74,8 @@ tcpx_status tcpx_accept(tcpx_session *session, const char *name, int timeout_ms)
 
 tcpx_status tcpx_load_region(tcpx_session *session, uint32_t peer, const char *key, uint64_t bytes,
                              uint32_t *region) {
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
   if (key == NULL || region == NULL || strlen(key) > MESSAGE_TEXT_BYTES_MAX) {
     return fail(TCPX_ERR_ARGUMENT, "load a region: its key is needed");
   }

@@ -56,12 +56,16 @@ static bool is_forked(const tcpx_session *session) {
   return getpid() != session->owner;
 }
 
-tcpx_status check_session(tcpx_session *session) {
+tcpx_status check_owner(const tcpx_session *session) {
   if (session == NULL) return fail(TCPX_ERR_ARGUMENT, "no session");
-  if (is_forked(session)) {
-    return fail(TCPX_ERR_FORKED, "the session belongs to process %d; open one in this process",
-                (int)session->owner);
-  }
+  if (!is_forked(session)) return TCPX_OK;
+  return fail(TCPX_ERR_FORKED, "the session belongs to process %d; open one in this process",
+              (int)session->owner);
+}
+
+tcpx_status check_session(const tcpx_session *session) {
+  tcpx_status status = check_owner(session);
+  if (status != TCPX_OK) return status;
   int gone = __atomic_load_n(&session->gone, __ATOMIC_RELAXED);
   if (gone != 0) return fail((tcpx_status)gone, "%s", tcpx_status_text((tcpx_status)gone));
   return TCPX_OK;
@@ -86,7 +90,9 @@ tcpx_status check_service(tcpx_session *session) {
 }
 
 tcpx_status tcpx_telemetry(tcpx_session *session, char *text, size_t size) {
-  if (session == NULL || text == NULL) return fail(TCPX_ERR_ARGUMENT, "telemetry: no session");
+  tcpx_status status = check_session(session);
+  if (status != TCPX_OK) return status;
+  if (text == NULL) return fail(TCPX_ERR_ARGUMENT, "telemetry: no room for the text");
   const uint32_t reserved = 0;
   const struct part parts[] = {{&reserved, sizeof reserved}};
   return call_text(session, MESSAGE_TELEMETRY, parts, 1, text, size);
@@ -223,7 +229,7 @@ void tcpx_close(tcpx_session *session) {
 }
 
 const char *tcpx_conn_info(const tcpx_session *session) {
-  return session == NULL ? NULL : session->info;
+  return check_owner(session) == TCPX_OK ? session->info : NULL;
 }
 
 static void sleep_on(int32_t *word, int32_t seen, int64_t ms) {

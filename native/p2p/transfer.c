@@ -102,9 +102,11 @@ tcpx_status tcpx_post(tcpx_request *request, const tcpx_post_options *options) {
 
 tcpx_status tcpx_peek(tcpx_request *request) {
   if (request == NULL) return fail(TCPX_ERR_ARGUMENT, "test: no request");
+  tcpx_status status = check_owner(request->session);
+  if (status != TCPX_OK) return status;
   if (request->posts == 0) return fail(TCPX_ERR_STATE, "test: the request was not posted");
   if (is_finished(request)) return (tcpx_status)load(&entry_of(request)->status);
-  tcpx_status status = check_session(request->session);
+  status = check_session(request->session);
   return status == TCPX_OK ? TCPX_IN_PROGRESS : status;
 }
 
@@ -168,14 +170,20 @@ void free_requests(tcpx_session *session) {
 }
 
 tcpx_status tcpx_explain(tcpx_request *request, char *text, size_t size) {
-  if (request == NULL || text == NULL) return fail(TCPX_ERR_ARGUMENT, "explain: no request");
+  if (request == NULL) return fail(TCPX_ERR_ARGUMENT, "explain: no request");
+  tcpx_status status = check_session(request->session);
+  if (status != TCPX_OK) return status;
+  if (text == NULL) return fail(TCPX_ERR_ARGUMENT, "explain: no room for the text");
   const uint32_t words[] = {0, request->index};
   const struct part parts[] = {{words, sizeof words}};
   return call_text(request->session, MESSAGE_EXPLAIN, parts, 1, text, size);
 }
 
 tcpx_status tcpx_receipt(tcpx_request *request, char *text, size_t size) {
-  if (request == NULL || text == NULL) return fail(TCPX_ERR_ARGUMENT, "receipt: no request");
+  if (request == NULL) return fail(TCPX_ERR_ARGUMENT, "receipt: no request");
+  tcpx_status status = check_session(request->session);
+  if (status != TCPX_OK) return status;
+  if (text == NULL) return fail(TCPX_ERR_ARGUMENT, "receipt: no room for the text");
   const struct part parts[] = {{&request->index, sizeof request->index}};
   return call_text(request->session, MESSAGE_RECEIPT, parts, 1, text, size);
 }

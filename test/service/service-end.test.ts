@@ -178,13 +178,16 @@ test('service: one that stops turning is a full ring, then gone; never a hang', 
   service.child.kill('SIGCONT');
 });
 
-test('service: a fork gets an error, and its parent goes on', async () => {
+test('service: every call in a fork gets an error at once, and its parent goes on', async () => {
   const service = await world.service();
   const a = await world.end(service, 'alice');
-  assert.equal(await a.program.do('fork'), String(serviceStatus('ERR_FORKED')));
-  assert.equal(await a.program.do('alive'), 'alive');
   const here = await addMemory(a, 4096, 'malloc');
   const { peer, region } = await load(a, a, here);
+  const finished = await a.program.do(`write ${peer} ${here.id} ${region} 64`);
+  assert.equal(await a.program.do(`fork ${finished}`), 'refused');
+  const fresh = await a.program.do(`prepare ${peer} ${here.id} ${region} 64`);
+  assert.equal(await a.program.do(`fork ${fresh}`), 'refused');
+  assert.equal(await a.program.do('alive'), 'alive');
   await a.program.do(`write ${peer} ${here.id} ${region} 64`);
 });
 
