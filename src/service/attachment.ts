@@ -29,8 +29,9 @@ export interface AttachmentHost {
   /** How long the service looks again before it sleeps. */
   readonly lookUs: number;
   readonly log: Log;
-  /** Throws where there is no room for one more; its place otherwise. */
+  /** Throws where there is no room for one more; otherwise its place, until onLeft. */
   admit(): number;
+  onLeft(place: number): void;
   onAttached(attachment: Attachment): void;
   onNews(): void;
   onEnded(attachment: Attachment): void;
@@ -43,6 +44,8 @@ export class Attachment implements ConnectionHost, Pumped {
   readonly #connection: Connection;
   readonly #silence: NodeJS.Timeout;
   readonly #bell: Bell;
+  /** From being admitted until nothing of its engine is left: its port is free again then. */
+  #place: number | undefined;
   #client: Client | undefined;
   #attaching: Promise<unknown> | undefined;
   #isEnded = false;
@@ -61,8 +64,9 @@ export class Attachment implements ConnectionHost, Pumped {
     this.#silence = setTimeout(() => this.#connection.end(), SILENT_MS_MAX).unref();
   }
 
+  /** Attached, or about to be: those that attach at the same time count too. */
   get isAttached(): boolean {
-    return this.#client !== undefined;
+    return this.#place !== undefined;
   }
 
   async answer(message: Message, descriptors: readonly number[]): Promise<Answer> {
@@ -91,8 +95,14 @@ export class Attachment implements ConnectionHost, Pumped {
   }
 
   #leave(): Promise<void> {
-    this.#leaving ??= this.#client?.close() ?? Promise.resolve();
+    this.#leaving ??= (this.#client?.close() ?? Promise.resolve()).finally(() => this.#vacate());
     return this.#leaving;
+  }
+
+  #vacate(): void {
+    if (this.#place === undefined) return;
+    this.#host.onLeft(this.#place);
+    this.#place = undefined;
   }
 
   /** Attached, and neither ended nor leaving: its mapping is there. */
@@ -108,7 +118,16 @@ export class Attachment implements ConnectionHost, Pumped {
       );
     }
     this.#checkUser();
-    const index = this.#host.admit();
+    this.#place = this.#host.admit();
+    try {
+      return await this.#open(wish, this.#place);
+    } catch (error) {
+      this.#vacate();
+      throw error;
+    }
+  }
+
+  async #open(wish: AttachWish, index: number): Promise<Answer> {
     const { pid } = this.#credentials;
     const copyObstacle = this.#pidfd < 0 ? 'its process cannot be seen' : probe(pid, wish);
     const { config, lookUs, log } = this.#host;

@@ -25,6 +25,7 @@ import type { OtherProcess } from './process-copies.js';
 
 /** How long deregister waits for a peer that is just writing. */
 const DEREGISTER_WAIT_MS = 500;
+const PORT_MAX = 65_535;
 /** What a client may choose for its own engine; the rest is the service's, trust above all. */
 const CLIENT_SETTINGS = /^(flow|lane|socket|gpu|plugin|tcpx)\.|^(session\.nics|engine\.provider)$/;
 
@@ -110,7 +111,7 @@ export class ClientEngine {
       onActivity: () => options.onActivity(),
     });
     try {
-      engine.listen({ port: portOf(options.config, options.index) });
+      listenAt(engine, options.config, options.index);
       opened = new ClientEngine(engine, inbox, inbound, shares);
       return opened;
     } catch (error) {
@@ -236,10 +237,25 @@ function configOf(settings: string, base: Config): Config {
   return tunedServed(loadConfig({ flags, options }));
 }
 
-// Connection info tells the port, so by default the kernel may choose it.
+// Connection info tells the port, so by default, or with port 0, the kernel may choose it.
 function portOf(config: Config, index: number): number {
-  const port = config.effective.find((setting) => setting.name === 'session.port');
-  return port?.origin === 'default' ? 0 : config.values['session.port'] + index;
+  const first = isByHand(config, 'session.port') ? config.values['session.port'] : 0;
+  if (first === 0) return 0;
+  if (first + index <= PORT_MAX) return first + index;
+  const reason = `session.port ${first} leaves ports for ${index} clients`;
+  throw new TcpxError('ERR_CAP_QUOTA', `attach: ${reason}`);
+}
+
+function listenAt(engine: Engine, config: Config, index: number): void {
+  const port = portOf(config, index);
+  try {
+    engine.listen({ port });
+  } catch (error) {
+    if (!(error instanceof TcpxError) || error.code !== 'ERR_SYS_ADDRESS_IN_USE') throw error;
+    const range = `session.port ${config.values['session.port']}, and ${index} for its place`;
+    const reason = `port ${port} (${range}) is taken by another program`;
+    throw new TcpxError(error.code, `attach: ${reason}`, { cause: error });
+  }
 }
 
 function ignore(): void {

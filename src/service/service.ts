@@ -18,6 +18,7 @@ import { Attachment, type AttachmentHost } from './attachment.js';
 import { quota } from './client-peers.js';
 import { Doorman } from './doorman.js';
 import { encodeAnswer, encodeText } from './message-codec.js';
+import { Places } from './places.js';
 import { Pump } from './pump.js';
 import { type ClaimedFolder, claimFolder, runtimeFolder } from './runtime-folder.js';
 
@@ -43,6 +44,7 @@ export class NodeService implements ControlHandler, AttachmentHost {
   readonly #fd: number;
   readonly #doorman: Doorman;
   readonly #attachments = new Set<Attachment>();
+  readonly #places = new Places();
   readonly #pump: Pump;
   readonly #ending = new Set<Promise<void>>();
   #resolveIdle: () => void = () => undefined;
@@ -121,7 +123,11 @@ export class NodeService implements ControlHandler, AttachmentHost {
   admit(): number {
     const limit = this.config.values['service.clientsMax'];
     if (this.clientCount >= limit) throw quota('attach', 'service.clientsMax', limit);
-    return this.clientCount;
+    return this.#places.take();
+  }
+
+  onLeft(place: number): void {
+    this.#places.giveBack(place);
   }
 
   onAttached(): void {
