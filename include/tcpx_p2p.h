@@ -87,8 +87,9 @@ typedef struct tcpx_request tcpx_request;
  * 255 bytes, different for each session that they talk to. `settings` is NULL or lines of
  * `name=value` (docs/configuration.md) for the engine of this session.
  *
- * Where nobody answers and NIXL_TCPX_SERVICE_AUTOSTART=1 is set, a service is started
- * ($NIXL_TCPX_SERVICE_COMMAND, else `tcpx serve`) and waited for.
+ * Where nobody answers and NIXL_TCPX_SERVICE_AUTOSTART is 1 or true, a service is started
+ * ($NIXL_TCPX_SERVICE_COMMAND, else `tcpx serve`) and waited for. Words of the command are divided by
+ * blanks. It runs in / with the program's environment, and with none of its descriptors.
  */
 TCPX_API tcpx_status tcpx_open(const char *folder, const char *name, const char *settings,
                                tcpx_session **session);

@@ -1,28 +1,22 @@
-// Finding the service: its folder, its socket, and starting it where that is wished for.
+// Finding the service: its folder and its socket. Starting one is autostart.c's.
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "internal.h"
-
-extern char **environ;
 
 enum { START_MS_MAX = 15000, RETRY_MS = 20 };
 // The same numbers as the setting has (src/base/service-settings.ts).
 enum { ANSWER_MS = 30000, ANSWER_MS_MIN = 100, ANSWER_MS_MAX = 3600000 };
 
-static const char *variable(const char *name) {
+const char *variable(const char *name) {
   const char *value = getenv(name);
   return value == NULL || value[0] == '\0' ? NULL : value;
 }
@@ -61,57 +55,54 @@ static bool is_nobody_there(int result) {
   return result == -ENOENT || result == -ECONNREFUSED || result == -ENOTDIR;
 }
 
-static bool is_autostart_wished(void) {
-  const char *wish = variable("NIXL_TCPX_SERVICE_AUTOSTART");
-  return wish != NULL && (strcmp(wish, "1") == 0 || strcmp(wish, "true") == 0);
+static tcpx_status find_socket(const char *wanted, char *folder, size_t size,
+                               struct sockaddr_un *address) {
+  int length = folder_path(wanted, folder, size);
+  if (length >= 0 && (size_t)length < size &&
+      (size_t)snprintf(address->sun_path, sizeof address->sun_path, "%s/service.sock", folder) <
+          sizeof address->sun_path) {
+    return TCPX_OK;
+  }
+  return fail(TCPX_ERR_ARGUMENT, "folder of the service: its path is too long for a socket");
 }
 
-// Through a shell that ends at once, so that the service is nobody's child here, and in a session
-// of its own, so that no terminal ends it. Of several that are started one stays: it has the lock.
-static tcpx_status start_service(const char *folder) {
-  static char script[] =
-      "export NIXL_TCPX_SERVICE_FOLDER=\"$1\"; exec </dev/null >>\"$1/service.log\" 2>&1; $2 &";
-  const char *command = variable("NIXL_TCPX_SERVICE_COMMAND");
-  if (command == NULL) command = "tcpx serve";
-  if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-    return fail(TCPX_ERR_NO_SERVICE, "start a service: mkdir %s: %s", folder, strerror(errno));
+static int connect_started(const struct sockaddr_un *address) {
+  int result = try_connect(address);
+  for (int64_t end = now_ms() + START_MS_MAX; is_nobody_there(result) && now_ms() < end;) {
+    poll(NULL, 0, RETRY_MS);
+    result = try_connect(address);
   }
-  char *words[] = {"sh", "-c", script, "sh", (char *)folder, (char *)command, NULL};
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  pid_t shell;
-  int result = posix_spawn(&shell, "/bin/sh", NULL, &attributes, words, environ);
-  posix_spawnattr_destroy(&attributes);
-  if (result != 0) {
-    return fail(TCPX_ERR_NO_SERVICE, "start a service: /bin/sh: %s", strerror(result));
-  }
-  while (waitpid(shell, NULL, 0) < 0 && errno == EINTR) continue;
-  return TCPX_OK;
+  return result;
+}
+
+static tcpx_status refuse(int result, const char *path) {
+  tcpx_status status = result == -EACCES || result == -EPERM ? TCPX_ERR_PERMISSION
+                       : result == -EAGAIN                   ? TCPX_ERR_SERVICE_GONE
+                                                             : TCPX_ERR_SYSTEM;
+  return fail(status, "connect to %s: %s", path, strerror(-result));
 }
 
 tcpx_status connect_service(const char *wanted, int *fd) {
   char folder[256];
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  int length = folder_path(wanted, folder, sizeof folder);
-  if (length < 0 || (size_t)length >= sizeof folder ||
-      (size_t)snprintf(address.sun_path, sizeof address.sun_path, "%s/service.sock", folder) >=
-          sizeof address.sun_path) {
-    return fail(TCPX_ERR_ARGUMENT, "folder of the service: its path is too long for a socket");
-  }
+  tcpx_status status = find_socket(wanted, folder, sizeof folder, &address);
+  if (status != TCPX_OK) return status;
   int result = try_connect(&address);
-  if (is_nobody_there(result) && is_autostart_wished()) {
-    tcpx_status started = start_service(folder);
-    if (started != TCPX_OK) return started;
-    for (int64_t end = now_ms() + START_MS_MAX; is_nobody_there(result) && now_ms() < end;) {
-      poll(NULL, 0, RETRY_MS);
-      result = try_connect(&address);
-    }
+  bool is_wished = false;
+  if (is_nobody_there(result)) {
+    status = read_autostart(&is_wished);
+    if (status == TCPX_OK && is_wished) status = start_service(folder);
+    if (status != TCPX_OK) return status;
+    if (is_wished) result = connect_started(&address);
   }
   if (result >= 0) return *fd = result, TCPX_OK;
-  tcpx_status status = result == -EACCES || result == -EPERM ? TCPX_ERR_PERMISSION
-                       : is_nobody_there(result)             ? TCPX_ERR_NO_SERVICE
-                       : result == -EAGAIN                   ? TCPX_ERR_SERVICE_GONE
-                                                             : TCPX_ERR_SYSTEM;
-  return fail(status, "connect to %s: %s", address.sun_path, strerror(-result));
+  if (!is_nobody_there(result)) return refuse(result, address.sun_path);
+  const char *reason = strerror(-result);
+  if (!is_wished) {
+    return fail(TCPX_ERR_NO_SERVICE, "connect to %s: %s: start a service there by `tcpx serve`, or "
+                "set NIXL_TCPX_SERVICE_AUTOSTART=1", address.sun_path, reason);
+  }
+  return fail(TCPX_ERR_NO_SERVICE, "connect to %s: %s, %d s after %.200s was started: see "
+              "%s/service.log", address.sun_path, reason, START_MS_MAX / 1000, service_command(),
+              folder);
 }

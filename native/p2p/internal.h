@@ -101,8 +101,17 @@ int64_t next_rest_ns(int64_t rest_ns, int64_t sound_ns, int64_t yield_ns);
 
 // connect.c: a connected socket of the service, or below 0 after fail().
 tcpx_status connect_service(const char *folder, int *fd);
+// Of the environment; NULL where it is empty too.
+const char *variable(const char *name);
 // A service that does not answer for so long counts as gone.
 int answer_ms(void);
+
+// autostart.c: whether a service is to be started where none answers; refuses what is no boolean.
+tcpx_status read_autostart(bool *is_wished);
+// What it is started by.
+const char *service_command(void);
+// Returns once the command runs; that it listens is to be waited for.
+tcpx_status start_service(const char *folder);
 
 // call.c: a question over the socket and its answer.
 struct part {

@@ -26,7 +26,9 @@ export const SERVICE_SETTINGS = {
   'service.command': {
     kind: 'text',
     fallback: 'tcpx serve',
-    summary: 'What the library runs to start a service, in a shell; see service.autostart.',
+    summary:
+      'What the library runs to start a service, in /, with words divided by blanks and no shell; ' +
+      'see service.autostart.',
     cost: 'Words of the environment become a command: leave it alone where others can set them.',
   },
   'service.answerMs': {

@@ -1,12 +1,11 @@
 // Ends: of the service, of clients, of both at bad moments; starts: stale sockets, a second
-// service, one on demand; forks.
+// service; forks. One on demand: autostart.test.ts.
 
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { serviceStatus } from '../../src/base/service-status.js';
-import { packageRoot } from '../e2e/child.js';
 import { hasEnded } from '../e2e/running-tcpx.js';
 import { until } from '../support/until.js';
 import { addMemory, load, ServiceWorld } from './service-world.js';
@@ -211,21 +210,6 @@ test('service: another version and a missing service are typed errors', async ()
   assert.equal(none.status, serviceStatus('ERR_NO_SERVICE'), none.text);
   const long = await a.program.ask(`open /${'x'.repeat(200)} alice`);
   assert.equal(long.status, serviceStatus('ERR_ARGUMENT'), long.text);
-});
-
-test('service: started on demand by the first of many clients, ends by itself', async () => {
-  const folder = join(world.newFolder(), 'service');
-  const env = {
-    NIXL_TCPX_SERVICE_AUTOSTART: '1',
-    NIXL_TCPX_SERVICE_COMMAND: `${process.execPath} ${join(packageRoot, 'bin/tcpx.js')} serve`,
-    NIXL_TCPX_SERVICE_IDLE_MS: '300',
-  };
-  const programs = [1, 2, 3].map(() => world.program({ env }));
-  await Promise.all(programs.map((one, index) => one.do(`open ${folder} client-${index}`)));
-  const pid = Number(readFileSync(join(folder, 'service.lock'), 'utf8'));
-  assert.ok(!hasEnded(pid));
-  for (const one of programs) await one.do('close');
-  await until('the service has ended', 10_000, () => hasEnded(pid));
 });
 
 test('service: a folder of somebody else, or open to others, is refused', async () => {
