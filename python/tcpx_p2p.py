@@ -3,33 +3,48 @@
 A thin layer over libtcpx_p2p.so, with nothing to build and nothing but the standard library:
 
     session = tcpx_p2p.Session("decode-0")
-    memory = session.register(buffer)                      # bytearray, array, NumPy, torch (CPU)
+    memory = session.register(buffer)                      # bytearray, array, NumPy, torch
     peer = session.load_peer("prefill-0", their_info)
     region = peer.load_region(their_key, their_bytes)
     peer.write([(memory, 0, region, 0, memory.bytes)]).wait(1.0)
 
-Failures are TcpxError with a `status` and the name of it; docs/service.md lists them. The library is
+Failures are TcpxError with a `status` and the name of it; docs/service.md lists them. What belongs to
+a session that is closed, or was released, is TCPX_ERR_STATE; no thread may be in a call of a session
+while another closes it. In a forked child everything is TCPX_ERR_FORKED. The library is
 looked for in $TCPX_P2P_LIBRARY, beside this file, in ../lib and ../build/native, then where the
 system looks.
 """
 
 import ctypes
+import mmap
 import os
+import weakref
 
 READ = 1
 WRITE = 2
 _IN_PROGRESS = 1
+_ARGUMENT = -1
+_STATE = -2
+_NOT_FOUND = -3
 _TIMEOUT = -7
+_SERVICE_GONE = -17
+_PROTOCOL = -19
+_FORKED = -21
+_SYSTEM = -22
+# What a call about a transfer answers of itself; anything else is what became of the transfer.
+_OF_THE_CALL = (_ARGUMENT, _STATE, _SERVICE_GONE, _PROTOCOL, _FORKED)
 
 
 class TcpxError(Exception):
     """A call failed; `status` is its tcpx_status, `name` what that is called."""
 
-    def __init__(self, status, message):
-        text = _library().tcpx_status_text(status).decode()
-        self.status = status
-        self.name = text.split(":", 1)[0]
-        super().__init__(f"{self.name}: {message or text}")
+    def __init__(self, status, message=""):
+        name, _, meaning = _library().tcpx_status_text(status).decode().partition(": ")
+        self.status, self.name = status, name
+        text = message or meaning
+        # Some lines of the library begin with the name themselves.
+        said = text[len(name) + 2 :] if text.startswith(name + ": ") else text
+        super().__init__(f"{name}: {said}")
 
 
 class _Block(ctypes.Structure):
@@ -120,13 +135,56 @@ def _library():
     return _loaded
 
 
+def _last_error():
+    return _library().tcpx_last_error().decode(errors="replace")
+
+
 def _call(name, *arguments):
     """The status, 0 or above; raises below."""
-    library = _library()
-    status = getattr(library, name)(*arguments)
+    status = getattr(_library(), name)(*arguments)
     if status < 0:
-        raise TcpxError(status, library.tcpx_last_error().decode(errors="replace"))
+        raise TcpxError(status, _last_error())
     return status
+
+
+_HUGE_BYTES = 2 << 20
+_MAP_NORESERVE, _MREMAP_MAYMOVE, _MREMAP_FIXED = 0x4000, 1, 2
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = _libc.mremap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [_P, _S, _I, _I, _I, ctypes.c_long]
+_libc.mremap.argtypes = [_P, _S, _S, _I, _P]
+_libc.munmap.argtypes = [_P, _S]
+
+
+def _reserve(length):
+    """Addresses at a multiple of 2 MiB, where huge pages can be mapped as such."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    start = _libc.mmap(None, length + _HUGE_BYTES, 0, flags, -1, 0)
+    if start == ctypes.c_void_p(-1).value:
+        raise TcpxError(_SYSTEM, f"mmap: {os.strerror(ctypes.get_errno())}")
+    aligned = -(-start // _HUGE_BYTES) * _HUGE_BYTES
+    if aligned > start:
+        _libc.munmap(start, aligned - start)
+    _libc.munmap(aligned + length, start + _HUGE_BYTES - aligned)
+    return aligned
+
+
+def _map_again(address, length):
+    """The pages of a shared mapping at a second place, which stays when the first is unmapped."""
+    place = _reserve(length)
+    # A length of 0 moves nothing: it asks for one mapping more.
+    found = _libc.mremap(address, 0, length, _MREMAP_MAYMOVE | _MREMAP_FIXED, place)
+    if found == place:
+        return place
+    reason = os.strerror(ctypes.get_errno())
+    _libc.munmap(place, length)
+    raise TcpxError(_SYSTEM, f"mremap: {reason}")
+
+
+def _unmap(allocations, place, length):
+    # First: something else may lie there as soon as it is unmapped.
+    allocations.pop(place, None)
+    _libc.munmap(place, length)
 
 
 def version():
@@ -137,15 +195,24 @@ def _milliseconds(seconds):
     return -1 if seconds is None else max(0, int(seconds * 1000))
 
 
+def _bytes_of(tensor):
+    if not getattr(tensor, "is_contiguous", lambda: True)():
+        raise TcpxError(_ARGUMENT, "register: the tensor is not contiguous")
+    count = getattr(tensor, "nbytes", None)
+    return tensor.numel() * tensor.element_size() if count is None else count
+
+
 class Session:
     """An attachment to the service under one name; a context manager."""
 
     def __init__(self, name, folder=None, settings=None):
+        # By the address of their views: where the library knows the memory, and its length.
+        self._allocations = {}
         lines = "\n".join(f"{key}={value}" for key, value in (settings or {}).items())
         handle = ctypes.c_void_p()
         place = folder.encode() if folder else None
         _call("tcpx_open", place, name.encode(), lines.encode(), ctypes.byref(handle))
-        self._handle = handle
+        self._open = handle
         self._name = ctypes.create_string_buffer(256)
         self._message = ctypes.create_string_buffer(4096)
 
@@ -156,15 +223,32 @@ class Session:
         self.close()
 
     def close(self):
-        """Everything of the session is gone then: memory, peers, requests."""
-        if self._handle:
-            _library().tcpx_close(self._handle)
-            self._handle = None
+        """Registrations, peers and requests are gone then. Views of allocate() stay valid."""
+        if self._open is not None:
+            handle, self._open = self._open, None
+            _library().tcpx_close(handle)
+
+    def _check_open(self):
+        if self._open is None:
+            raise TcpxError(_STATE, "the session is closed")
+
+    @property
+    def _handle(self):
+        self._check_open()
+        return self._open
+
+    def _text(self, name, *arguments):
+        text = getattr(_library(), name)(self._handle, *arguments)
+        if text is not None:
+            return text.decode()
+        reason = _last_error()
+        self.check()
+        raise TcpxError(_NOT_FOUND, reason)
 
     @property
     def conn_info(self):
         """Text that peers load this session by."""
-        return _library().tcpx_conn_info(self._handle).decode()
+        return self._text("tcpx_conn_info")
 
     def check(self):
         """Raises TcpxError where the service is gone."""
@@ -187,23 +271,59 @@ class Session:
         return Peer(self, name, number.value)
 
     def register(self, buffer, rights=READ | WRITE):
-        """Memory of a writable buffer, which is kept alive until it is deregistered."""
+        """Memory of a tensor or a writable buffer, which is kept alive until it is deregistered.
+
+        A tensor is what has data_ptr() and nbytes (or numel() and element_size()), as those of
+        torch do, on a GPU too where is_cuda is true. It must be contiguous, as a buffer must.
+        """
+        if hasattr(buffer, "data_ptr"):
+            is_cuda = bool(getattr(buffer, "is_cuda", False))
+            length = _bytes_of(buffer)
+            return self.register_address(buffer.data_ptr(), length, rights, is_cuda, keep=buffer)
         view = memoryview(buffer).cast("B")
         owner = (ctypes.c_char * len(view)).from_buffer(view)
         return self.register_address(ctypes.addressof(owner), len(view), rights, keep=owner)
 
     def register_address(self, address, length, rights=READ | WRITE, cuda=False, keep=None):
-        """Memory by its address: of a tensor `data_ptr()`, with cuda=True for one on a GPU."""
+        """Memory by its address, with cuda=True for one on a GPU; `keep` is kept alive."""
         number = ctypes.c_uint32()
         place = ctypes.byref(number)
-        _call("tcpx_register", self._handle, address, length, 1 if cuda else 0, rights, place)
+        known = address if cuda else self._known_address(address, length)
+        _call("tcpx_register", self._handle, known, length, 1 if cuda else 0, rights, place)
         return Memory(self, number.value, length, keep)
 
+    def _known_address(self, address, length):
+        for place, (known, room) in list(self._allocations.items()):
+            if place <= (address or 0) and (address or 0) + length <= place + room:
+                return known + address - place
+        return address
+
     def allocate(self, length):
-        """A memoryview of memory that the service shares: no copy when it is registered."""
+        """A memoryview of memory that the service shares: no copy when it is registered.
+
+        It, its slices and arrays made of it are valid for as long as any of them is held, after
+        free() and close() too; then nobody but this program reaches the memory.
+        """
         address = ctypes.c_void_p()
         _call("tcpx_alloc", self._handle, length, ctypes.byref(address))
-        return memoryview((ctypes.c_char * length).from_address(address.value)).cast("B")
+        try:
+            place = _map_again(address.value, length)
+        except TcpxError:
+            _library().tcpx_free(self._handle, address)
+            raise
+        self._allocations[place] = address.value, length
+        owner = (ctypes.c_char * length).from_address(place)
+        # Not at the end of the program, where somebody may still look at it.
+        weakref.finalize(owner, _unmap, self._allocations, place, length).atexit = False
+        return memoryview(owner).cast("B")
+
+    def free(self, view):
+        """Gives memory of allocate() back, after it was deregistered: the system has it again when
+        no view of it is held any more. close() does this for all."""
+        place = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        known, _ = self._allocations.get(place, (place, 0))
+        _call("tcpx_free", self._handle, known)
+        self._allocations.pop(place, None)
 
     def next_notification(self):
         """(name of the sender, bytes), or None."""
@@ -219,7 +339,7 @@ class Session:
             if status == _IN_PROGRESS:
                 return None
             if size.value <= len(self._message):
-                raise TcpxError(status, _library().tcpx_last_error().decode(errors="replace"))
+                raise TcpxError(status, _last_error())
             self._message = ctypes.create_string_buffer(size.value)
 
     def wait_event(self, timeout=None):
@@ -228,7 +348,7 @@ class Session:
         if status == _TIMEOUT:
             return False
         if status < 0:
-            raise TcpxError(status, _library().tcpx_last_error().decode(errors="replace"))
+            raise TcpxError(status, _last_error())
         return True
 
 
@@ -241,12 +361,12 @@ class Memory:
     @property
     def key(self):
         """Text that peers load the region by, with its length."""
-        return _library().tcpx_describe(self.session._handle, self.number).decode()
+        return self.session._text("tcpx_describe", self.number)
 
     @property
     def way(self):
         """How the service reaches it: copied, shared, ipc, vmm or pool."""
-        return _library().tcpx_memory_way(self.session._handle, self.number).decode()
+        return self.session._text("tcpx_memory_way", self.number)
 
     def deregister(self):
         _call("tcpx_deregister", self.session._handle, self.number)
@@ -311,7 +431,15 @@ class Request:
         handle = ctypes.c_void_p()
         arguments = operation, peer.number, table, len(rows), ctypes.byref(handle)
         _call("tcpx_prepare", peer.session._handle, *arguments)
-        self._handle = handle
+        self.peer, self._prepared = peer, handle
+
+    @property
+    def _handle(self):
+        # The library has freed it with its session.
+        self.peer.session._check_open()
+        if self._prepared is None:
+            raise TcpxError(_STATE, "the request is released")
+        return self._prepared
 
     def post(self, notify=None, deadline=None):
         """`notify` is delivered after the data; `deadline` in seconds. Returns the request."""
@@ -336,15 +464,24 @@ class Request:
 
     def _outcome(self, status):
         if status < 0:
-            raise TcpxError(status, self._text("tcpx_explain"))
+            raise TcpxError(status, self._reason(status))
         return status == 0
+
+    def _reason(self, status):
+        line = _last_error() if status in _OF_THE_CALL else ""
+        try:
+            return self._text("tcpx_explain") or line
+        except TcpxError:
+            return line
 
     def cancel(self):
         _call("tcpx_cancel", self._handle)
 
     def release(self, timeout=2.0):
-        _call("tcpx_release", self._handle, _milliseconds(timeout))
-        self._handle = None
+        """Cancels what is in flight. Does nothing where it is gone already, or its session is."""
+        if self._prepared is not None and self.peer.session._open is not None:
+            _call("tcpx_release", self._prepared, _milliseconds(timeout))
+        self._prepared = None
 
     @property
     def receipt(self):
@@ -353,5 +490,5 @@ class Request:
 
     def _text(self, name):
         text = ctypes.create_string_buffer(16384)
-        getattr(_library(), name)(self._handle, text, len(text))
+        _call(name, self._handle, text, len(text))
         return text.value.decode(errors="replace")

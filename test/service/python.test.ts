@@ -7,18 +7,20 @@ import { after, before, test } from 'node:test';
 import { serviceStatus } from '../../src/base/service-status.js';
 import { packageRoot } from '../e2e/child.js';
 import { until } from '../support/until.js';
-import { addMemory, type End, load, ServiceWorld } from './service-world.js';
+import { addMemory, type End, load, type RunningService, ServiceWorld } from './service-world.js';
 
 const SCRIPT = join(packageRoot, 'test/fixtures/python/line_program.py');
+const CLOSED = join(packageRoot, 'test/fixtures/python/closed_session.py');
 const BYTES = 100_003;
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 const world = new ServiceWorld();
+let service: RunningService;
 let python: End;
 let c: End;
 
 before(async () => {
   if (!hasPython) return;
-  const service = await world.service();
+  service = await world.service();
   python = await world.end(service, 'python', { program: ['python3', SCRIPT] });
   c = await world.end(service, 'c');
 });
@@ -61,4 +63,60 @@ test('python module: a failure is an exception with its status and name', async 
   const reply = await python.program.ask('peer nobody nonsense');
   assert.equal(reply.status, serviceStatus('ERR_ARGUMENT'));
   assert.match(reply.text, /^TCPX_ERR_ARGUMENT: .*tcpx-conn/);
+});
+
+const CLOSED_TEXT = 'TCPX_ERR_STATE: the session is closed';
+const RELEASED_TEXT = 'TCPX_ERR_STATE: the request is released';
+const UNPOSTED_TEXT = 'TCPX_ERR_STATE: test: the request was not posted';
+
+test('python module: what is closed, released or forked is an error, never a crash', (t) => {
+  if (!hasPython) {
+    t.skip('needs python3');
+    return;
+  }
+  const { status, signal, stdout, stderr } = spawnSync('python3', [CLOSED, service.folder], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  assert.equal(status, 0, `${signal ?? ''} ${stderr}`);
+  const told = JSON.parse(stdout) as Record<string, unknown>;
+  const { receipt, offset, gaps, deregistered, keyInChild, infoInChild, doneInChild } = told;
+  const { freedTwice, ...rest } = told;
+  const patterns: readonly (readonly [unknown, RegExp])[] = [
+    [receipt, /^TCPX_ERR_STATE: request \d+: no post of it has finished$/],
+    [offset, /^TCPX_ERR_ARGUMENT: prepare: block 0: offset 18446744073709551615/],
+    [gaps, /^TCPX_ERR_ARGUMENT: .*not contiguous/],
+    [deregistered, /^TCPX_ERR_NOT_FOUND: memory \d+ is not registered$/],
+    [keyInChild, /^TCPX_ERR_FORKED: the session belongs to/],
+    [infoInChild, /^TCPX_ERR_FORKED: the session belongs to/],
+    [doneInChild, /^TCPX_ERR_FORKED: the session belongs to/],
+    [freedTwice, /^TCPX_ERR_NOT_FOUND: free/],
+  ];
+  for (const [text, pattern] of patterns) assert.match(String(text), pattern);
+  const exact = {
+    way: 'shared',
+    part: 'shared',
+    address: 'shared',
+    unposted: UNPOSTED_TEXT,
+    unpostedWait: UNPOSTED_TEXT,
+    alive: null,
+    tensor: [4096, 'copied'],
+    short: [4096, 'copied'],
+    freed: null,
+    freedView: 'xx',
+    releasedTwice: null,
+    released: RELEASED_TEXT,
+    view: [7, 7, 0],
+    done: CLOSED_TEXT,
+    post: CLOSED_TEXT,
+    cancel: CLOSED_TEXT,
+    release: null,
+    key: CLOSED_TEXT,
+    info: CLOSED_TEXT,
+    allocate: CLOSED_TEXT,
+    free: CLOSED_TEXT,
+    notify: CLOSED_TEXT,
+    next: CLOSED_TEXT,
+  };
+  for (const [name, value] of Object.entries(exact)) assert.deepEqual(rest[name], value, name);
 });
