@@ -10,6 +10,7 @@ export const SERVICE_SETTINGS = {
     kind: 'text',
     fallback: '',
     flag: 'folder',
+    value: 'DIR',
     summary:
       'Runtime folder of the service, with its socket and its lock; empty means ' +
       '$XDG_RUNTIME_DIR/nixl-tcpx, or /tmp/nixl-tcpx-UID where that is not set.',
@@ -68,8 +69,8 @@ export const SERVICE_SETTINGS = {
     flag: 'clients',
     summary: 'Clients that may be attached at a time; one more is refused with ERR_LIMIT.',
     cost:
-      'Each has an engine of its own: a lane thread for 4 CPUs (4 at most), some MiB, a ' +
-      'listening port.',
+      'Each has an engine of its own: some MiB, a listening port, a lane thread, and with its ' +
+      'first large transfer one for two CPUs, at most eight (lane.count).',
   },
   'service.strangersMax': {
     kind: 'count',

@@ -48,6 +48,8 @@ export interface Command {
   /** A positional that is the value of a setting: instead of the setting's flag. */
   readonly positionalSetting?: { readonly index: number; readonly name: SettingName };
   readonly settings: readonly SettingName[];
+  /** Settings that mean something else here than elsewhere. */
+  readonly meanings?: Readonly<Partial<Record<SettingName, SettingMeaning>>>;
   readonly flags?: readonly OwnFlag[];
   /** One letter for a flag, as another program's users know it. */
   readonly shortFlags?: Readonly<Record<string, string>>;
@@ -56,6 +58,12 @@ export interface Command {
   readonly examples: readonly [Example, Example, ...Example[]];
   /** The exit code; a command that runs another one may hand on any status. */
   run(invocation: Invocation): Promise<number>;
+}
+
+/** What help says of a setting in place of the table. */
+export interface SettingMeaning {
+  readonly summary: string;
+  readonly fallback: string;
 }
 
 export interface Invocation {

@@ -4,7 +4,14 @@
 import { describeRange, type Setting } from '../base/setting.js';
 import { environmentName, type SettingName, settingOf } from '../base/settings.js';
 import { formatBytes } from '../base/units.js';
-import { COMMON_FLAGS, type Command, commandSettings, flagOf, type OwnFlag } from './command.js';
+import {
+  COMMON_FLAGS,
+  type Command,
+  commandSettings,
+  flagOf,
+  type OwnFlag,
+  type SettingMeaning,
+} from './command.js';
 
 export interface FlagHelp {
   readonly name: string;
@@ -39,6 +46,8 @@ const EVERYDAY: ReadonlySet<SettingName> = new Set<SettingName>([
   'session.nics',
   'session.port',
   'session.local',
+  'service.folder',
+  'service.clientsMax',
   'trust.mode',
   'trust.secretFile',
   'plugin.path',
@@ -53,6 +62,7 @@ const AREAS: Readonly<Record<string, string>> = {
   lane: 'Lanes',
   log: 'Output and help',
   plugin: 'Plugin',
+  service: 'Service',
   session: 'Session',
   socket: 'Sockets',
   tcpx: 'tcpx provider',
@@ -67,7 +77,9 @@ export function flagsOf(command: Command): readonly FlagHelp[] {
   const own = (flag: OwnFlag, area: string) => ownFlagHelp(flag, shortOf(flag.name), area);
   return [
     ...(command.flags ?? []).map((flag) => own(flag, OWN_AREA)),
-    ...commandSettings(command).map((name) => settingHelp(name, shortOf(flagOf(name)))),
+    ...commandSettings(command).map((name) =>
+      settingHelp(name, shortOf(flagOf(name)), command.meanings?.[name]),
+    ),
     ...COMMON_FLAGS.map((flag) => own(flag, COMMON_AREA)),
   ];
 }
@@ -78,15 +90,15 @@ function ownFlagHelp(flag: OwnFlag, short: string, area: string): FlagHelp {
   return { name, short, value, choices, summary, facts: '', fallback: '', isAdvanced, area };
 }
 
-function settingHelp(name: SettingName, short: string): FlagHelp {
+function settingHelp(name: SettingName, short: string, meaning?: SettingMeaning): FlagHelp {
   const setting = settingOf(name);
-  const fallback = fallbackText(setting);
+  const fallback = meaning?.fallback ?? fallbackText(setting);
   return {
     name: flagOf(name),
     short,
     value: valueName(setting),
     choices: setting.kind === 'choice' ? setting.choices : [],
-    summary: setting.summary,
+    summary: meaning?.summary ?? setting.summary,
     facts: [...rangeText(setting), `default ${fallback}`, environmentName(name)].join('; '),
     fallback,
     isAdvanced: !EVERYDAY.has(name),

@@ -28,6 +28,8 @@ export interface EngineDoorParts {
   readonly identity: Identity;
   readonly opened: OpenedProvider;
   readonly sessions: SessionTable;
+  /** Of several of one process, which says itself whom all of them trust. */
+  readonly isServed: boolean;
   onSession(session: LiveSession): void;
   /** Calls after this time; returns what takes it back. */
   after(delayMs: number, act: () => void): () => void;
@@ -52,7 +54,7 @@ export class EngineDoor {
     if (this.#server !== undefined) {
       throw new TcpxError('ERR_USAGE_STATE', `already listening on port ${this.port}`);
     }
-    const { config, log, identity, sessions } = this.#parts;
+    const { config, log, identity, sessions, isServed } = this.#parts;
     const { trust } = identity;
     this.#server = new PeerServer({
       network: this.#network,
@@ -64,7 +66,7 @@ export class EngineDoor {
       openMatch: this.#openMatch(),
       onSession: (session) => this.#parts.onSession(session),
     });
-    if (trust.name === 'loopback') {
+    if (trust.name === 'loopback' && !isServed) {
       log.warn('no shared secret: peers on loopback alone are accepted', { port: this.port });
     }
     return this.port;

@@ -146,6 +146,7 @@ export class Engine {
     this.#door = new EngineDoor({
       ...{ control: this.#control, config: this.config, log: this.log, opened },
       ...{ identity: this.#identity, sessions: this.#core.sessions },
+      isServed: options.isServed === true,
       onSession: (session) => options.onSession?.(session.face),
       after: (delayMs, act) => this.#timers.at(systemClock.nowUs() + delayMs * 1000, act),
     });

@@ -32,7 +32,8 @@ export interface AttachmentHost {
   /** Throws where there is no room for one more; otherwise its place, until onLeft. */
   admit(): number;
   onLeft(place: number): void;
-  onAttached(attachment: Attachment): void;
+  /** With an engine that accepts peers on loopback alone, or not. */
+  onAttached(isForLoopbackAlone: boolean): void;
   onNews(): void;
   onEnded(attachment: Attachment): void;
 }
@@ -163,7 +164,7 @@ export class Attachment implements ConnectionHost, Pumped {
     }
     this.#client = client;
     log.info('client attached', { client: wish.name, pid, copies: copyObstacle || 'possible' });
-    this.#host.onAttached(this);
+    this.#host.onAttached(engine.isForLoopbackAlone);
     const facts = {
       version: SERVICE_VERSION,
       ...shape,

@@ -6,6 +6,7 @@ import { type Config, isByHand, loadConfig } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { SETTING_NAMES, type SettingName } from '../base/settings.js';
+import { didYouMean } from '../base/suggestion.js';
 import { formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
 import { Engine, tcpxOf, turnsOf } from '../engine/engine.js';
 import type { EngineTurns } from '../engine/engine-turns.js';
@@ -125,6 +126,11 @@ export class ClientEngine {
     return tcpxOf(this.#engine) === undefined ? 'tcp' : 'tcpx';
   }
 
+  /** Without a secret: nobody beyond loopback. */
+  get isForLoopbackAlone(): boolean {
+    return this.#engine.trust === 'loopback';
+  }
+
   get providerReason(): string {
     return this.#engine.providerReason;
   }
@@ -225,9 +231,13 @@ function configOf(settings: string, base: Config): Config {
     const at = line.indexOf('=');
     const name = line.slice(0, Math.max(at, 0)).trim();
     if (!names.includes(name) || !CLIENT_SETTINGS.test(name)) {
+      const meant = didYouMean(
+        name,
+        names.filter((one) => CLIENT_SETTINGS.test(one)),
+      );
       throw new TcpxError(
         'ERR_CONFIG_VALUE',
-        `attach: ${JSON.stringify(line)} is no setting that a client may choose`,
+        `attach: ${JSON.stringify(line)} is no setting that a client may choose${meant}`,
       );
     }
     flags[name as SettingName] = line.slice(at + 1).trim();

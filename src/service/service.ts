@@ -47,6 +47,7 @@ export class NodeService implements ControlHandler, AttachmentHost {
   readonly #places = new Places();
   readonly #pump: Pump;
   readonly #ending = new Set<Promise<void>>();
+  #isTrustTold = false;
   #resolveIdle: () => void = () => undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
@@ -130,9 +131,19 @@ export class NodeService implements ControlHandler, AttachmentHost {
     this.#places.giveBack(place);
   }
 
-  onAttached(): void {
+  onAttached(isForLoopbackAlone: boolean): void {
     clearTimeout(this.#idleTimer);
+    if (isForLoopbackAlone) this.#tellTrust();
     this.#pump.wake();
+  }
+
+  // All clients have the same secret, or none.
+  #tellTrust(): void {
+    if (this.#isTrustTold) return;
+    this.#isTrustTold = true;
+    this.log.warn('no shared secret: peers on loopback alone are accepted', {
+      service: this.folder,
+    });
   }
 
   onNews(): void {

@@ -70,6 +70,14 @@ describe('tcpx: help and version', () => {
     assert.match(stdout, /--json/);
   });
 
+  test('tcpx serve: --help shows folder and clients, and what its port is', async () => {
+    const { stdout } = await runTcpx(['serve', '--help']);
+    assert.match(stdout, /--folder DIR/);
+    assert.match(stdout, /--clients N/);
+    assert.match(stdout, /--port PORT +Ports of the clients/);
+    assert.doesNotMatch(stdout, /20000/);
+  });
+
   test('tcpx: help X is X --help; a family alone shows its members; both as JSON', async () => {
     const both = [
       ['help', 'bench', 'client'],

@@ -217,3 +217,23 @@ test('service: a folder of somebody else, or open to others, is refused', async 
   chmodSync(folder, 0o777);
   await assert.rejects(world.service({ folder }), /ERR_CAP_PERMISSION.*777/);
 });
+
+test('service: says once that it has no secret, however many clients it has', async () => {
+  const service = await world.service();
+  const told = (): number => service.stderr.split('no shared secret').length - 1;
+  for (const name of ['alice', 'bob', 'carol']) await world.end(service, name);
+  await until('it is told', 5000, () => told() > 0);
+  await service.end('SIGTERM');
+  assert.equal(told(), 1, service.stderr);
+});
+
+test('service: a misspelt setting of a client is refused with what was meant', async () => {
+  const service = await world.service();
+  const open = `open ${service.folder} alice`;
+  const { status, text } = await world.program().ask(`${open} flow.chanels=4`);
+  assert.equal(status, serviceStatus('ERR_ARGUMENT'), text);
+  assert.match(text, /"flow\.chanels=4" is no setting .*; did you mean flow\.channels\?/);
+  // Not one that only the service may choose.
+  const other = await world.program().ask(`${open} service.clientMax=4`);
+  assert.doesNotMatch(other.text, /did you mean/);
+});

@@ -1,5 +1,5 @@
-// Two services on two hosts, made of network namespaces: programs of either move memory to the
-// other, and an agent in TypeScript talks to a program in C.
+// Two services on two hosts, made of network namespaces: a program of one writes to and reads from
+// the memory of a program of the other.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -27,6 +27,14 @@ export const serveCommand: Command = {
     'lane.numa',
     'engine.provider',
   ],
+  meanings: {
+    'session.port': {
+      summary:
+        'Ports of the clients: each has the lowest of PORT, PORT + 1, … that no other has. 0, or ' +
+        'no --port: any free one, which connection info tells.',
+      fallback: 'any',
+    },
+  },
   examples: [
     ['serve', 'One per node or container; programs attach to its socket.'],
     ['serve --folder /run/tcpx --json', 'Where programs of other containers reach it.'],
