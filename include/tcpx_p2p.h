@@ -22,10 +22,10 @@
  * Threads: every call may be made from any thread at any time, on the same session or another. Two
  * threads must not post, wait for and release the same request at the same time.
  *
- * fork: the parent goes on as before. In the child every call on an inherited session, or a request
- * of one, answers TCPX_ERR_FORKED, and at once, whatever threads of the parent were in; those that
- * answer with a text answer NULL. Only tcpx_close frees what the child has of it. The child may open
- * a session of its own.
+ * fork: the parent goes on as before. In the child every call on an inherited session, or on a
+ * request of one, answers TCPX_ERR_FORKED, and at once, whatever threads of the parent were in;
+ * those that answer with a text answer NULL. Only tcpx_close frees what the child has of it. The
+ * child may open a session of its own.
  */
 #ifndef TCPX_P2P_H
 #define TCPX_P2P_H
@@ -114,8 +114,8 @@ TCPX_API tcpx_status tcpx_alive(tcpx_session *session);
 TCPX_API tcpx_status tcpx_telemetry(tcpx_session *session, char *text, size_t size);
 
 /*
- * How peers reach this session: text for tcpx_load_peer, the session's until it is closed; NULL in a forked
- * child. The session accepts peers from its opening on.
+ * How peers reach this session: text for tcpx_load_peer, the session's until it is closed; NULL in
+ * a forked child. The session accepts peers from its opening on.
  */
 TCPX_API const char *tcpx_conn_info(const tcpx_session *session);
 

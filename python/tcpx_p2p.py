@@ -8,9 +8,9 @@ A thin layer over libtcpx_p2p.so, with nothing to build and nothing but the stan
     region = peer.load_region(their_key, their_bytes)
     peer.write([(memory, 0, region, 0, memory.bytes)]).wait(1.0)
 
-Failures are TcpxError with a `status` and the name of it; docs/service.md lists them. What belongs to
-a session that is closed, or was released, is TCPX_ERR_STATE; no thread may be in a call of a session
-while another closes it. In a forked child everything is TCPX_ERR_FORKED. The library is
+Failures are TcpxError with a `status` and the name of it; docs/service.md lists them. What belongs
+to a session that is closed, or was released, is TCPX_ERR_STATE; no thread may be in a call of a
+session while another closes it. In a forked child everything is TCPX_ERR_FORKED. The library is
 looked for in $TCPX_P2P_LIBRARY, beside this file, in ../lib and ../build/native, then where the
 system looks.
 """

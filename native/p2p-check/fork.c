@@ -1,6 +1,6 @@
-// `fork REQUEST`: what a child is answered by every call on its parent's session, while each lock of
-// it is held, as by another thread in mid-call. Says the first call that is not refused; and closes
-// the session in the child, which must not harm the parent.
+// `fork REQUEST`: what a child is answered by every call on its parent's session, while each lock
+// of it is held, as by another thread in mid-call. Says the first call that is not refused; and
+// closes the session in the child, which must not harm the parent.
 
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-// Numbers as a program in another language may pass them: a place below 0, which arrives as one near
-// 2^64, or an operation that there is not.
+// Numbers as a program in another language may pass them: a place below 0, which arrives as one
+// near 2^64, or an operation that there is not.
 //
 //     block OPERATION PEER MEMORY REGION LOCAL_OFFSET REMOTE_OFFSET BYTES
 //     lend ADDRESS BYTES

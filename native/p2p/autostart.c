@@ -1,6 +1,6 @@
-// Starting a service where none answers: nobody's child, in a session of its own so that no terminal
-// ends it, and with nothing of this program but its environment. Of several that are started one
-// stays: it has the lock.
+// Starting a service where none answers: nobody's child, in a session of its own so that no
+// terminal ends it, and with nothing of this program but its environment. Of several that are
+// started one stays: it has the lock.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +157,7 @@ static int run(struct start *start) {
   close(start->report[1]);
   start->report[1] = -1;
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
-  // It ends when the command runs, unless another thread has forked meanwhile: its child has it too.
+  // It ends when the command runs, unless another thread forked meanwhile: its child has it too.
   struct pollfd end = {.fd = start->report[0], .events = POLLIN};
   int reason = 0;
   if (poll(&end, 1, EXEC_MS_MAX) <= 0) return 0;

@@ -15,9 +15,9 @@ static tcpx_status check_blocks(const tcpx_block *blocks, size_t count) {
     const tcpx_block *block = &blocks[i];
     if (is_countable(block->local_offset | block->remote_offset | block->bytes)) continue;
     return fail(TCPX_ERR_ARGUMENT,
-                "prepare: block %zu: offset %llu, remote offset %llu or %llu bytes is beyond 2^53", i,
-                (unsigned long long)block->local_offset, (unsigned long long)block->remote_offset,
-                (unsigned long long)block->bytes);
+                "prepare: block %zu: offset %llu, remote offset %llu or %llu bytes is beyond 2^53",
+                i, (unsigned long long)block->local_offset,
+                (unsigned long long)block->remote_offset, (unsigned long long)block->bytes);
   }
   return TCPX_OK;
 }

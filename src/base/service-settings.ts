@@ -28,8 +28,8 @@ export const SERVICE_SETTINGS = {
     kind: 'text',
     fallback: 'tcpx serve',
     summary:
-      'What the library runs to start a service, in /, with words divided by blanks and no shell; ' +
-      'see service.autostart.',
+      'What the library runs to start a service, in /, without a shell: its words are divided by ' +
+      'blanks. See service.autostart.',
     cost: 'Words of the environment become a command: leave it alone where others can set them.',
   },
   'service.answerMs': {

@@ -1,5 +1,5 @@
-// A service that the C library starts where none answers: what it is started by, what it takes along
-// of the program, and what the program is told where it cannot be started.
+// A service that the C library starts where none answers: what it is started by, what it takes
+// along of the program, and what the program is told where it cannot be started.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ test('service: started on demand by the first of many clients, ends by itself', 
   await until('the service has ended', 10_000, () => hasEnded(pid));
 });
 
-test('service: one on demand has its own working folder, and none of the program’s files', async () => {
+test('service: one on demand has a working folder of its own, no file of its program', async () => {
   const folder = world.newFolder();
   const file = join(folder, 'inherited');
   writeFileSync(file, '');
@@ -60,7 +60,7 @@ function linkOf(path: string): string {
   }
 }
 
-test('service: a command that is not there is told at once, with its name and the log', async () => {
+test('service: a command that is not there is told at once, with name and log', async () => {
   const folder = join(world.newFolder(), 'service');
   const wrong = { ...env, NIXL_TCPX_SERVICE_COMMAND: 'tcpx-of-nobody serve --json' };
   const beginMs = performance.now();

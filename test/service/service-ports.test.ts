@@ -77,7 +77,7 @@ test('service ports: one that another program has is refused by its number', asy
   await program.do(open);
 });
 
-test('service ports: port 0 is any for every client, and the range ends at the last port', async () => {
+test('service ports: 0 is any for every client, and a range ends at the last port', async () => {
   const any = await serviceAt(0);
   await world.end(any, 'alice');
   await world.end(any, 'bob');
