@@ -11,6 +11,7 @@ import { isLoopbackHost, type MeshNode, parseNodeList } from '../bench/mesh/node
 import { type Command, type Invocation, usageError } from './command.js';
 import { readTextFile } from './environment-source.js';
 import { countFlag } from './irq-host.js';
+import { checkMeetingPort, meetingPort } from './mesh-ports.js';
 
 export interface MeshPlace {
   readonly rank: number;
@@ -30,8 +31,6 @@ export type Rendezvous =
   | { readonly kind: 'host'; readonly host: string; readonly port: number }
   | { readonly kind: 'etcd'; readonly job: string };
 
-/** Behind those of 64 GPUs. */
-export const RENDEZVOUS_OFFSET = 64;
 const LOOPBACK = '127.0.0.1';
 
 export async function meshPlace(command: Command, invocation: Invocation): Promise<MeshPlace> {
@@ -128,7 +127,8 @@ function rendezvousOf(
     );
   }
   const base = values['session.port'];
-  const port = asked?.port ?? (base === 0 ? 0 : base + RENDEZVOUS_OFFSET);
+  const port = asked?.port ?? meetingPort(base);
+  if (asked?.port === undefined && size > 1) checkMeetingPort(command, base);
   if (port === 0 && size > 1) {
     throw usageError(command, '--port 0 needs --rendezvous HOST:PORT: rank 0 must be found');
   }

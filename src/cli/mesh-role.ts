@@ -6,7 +6,8 @@ import { formatEndpoint } from '../base/endpoint.js';
 import { ALIKE } from '../bench/mesh/alike.js';
 import { clientLine, reachableAddress } from './client-line.js';
 import { type Command, type Invocation, usageError } from './command.js';
-import { type MeshPlace, meshPlace, RENDEZVOUS_OFFSET } from './mesh-place.js';
+import { type MeshPlace, meshPlace } from './mesh-place.js';
+import { checkMeetingPort, meetingPort } from './mesh-ports.js';
 import { formatShellLine, printCodeNote, printNote } from './print.js';
 import { ownProgram, secretNote, withSecret } from './server-secret.js';
 
@@ -26,6 +27,7 @@ export function meshRole(command: Command, invocation: Invocation): MeshRole | u
   if (name === undefined) return undefined;
   const flag = OF_RANKS.find((one) => invocation.text(one) !== undefined);
   if (flag !== undefined) throw usageError(command, `--${flag} is of a mesh without ${name}`);
+  checkBase(command, invocation.config.values['session.port']);
   if (name === 'server' && words.length <= 1) {
     const { 'session.bind': bind, 'session.ctrlInterface': control } = invocation.config.values;
     return { name, host: reachableAddress(bind, control, networkInterfaces()), gpus: words[0] };
@@ -33,6 +35,12 @@ export function meshRole(command: Command, invocation: Invocation): MeshRole | u
   const [host = '', gpus] = words;
   if (name === 'client' && host !== '') return { name, host, gpus };
   throw usageError(command, `${invocation.positionals.join(' ')}: server [GPU], client HOST [GPU]`);
+}
+
+/** Before a server prints where it is. */
+function checkBase(command: Command, base: number): void {
+  if (base === 0) throw usageError(command, '--port 0: the other node could not know where to go');
+  checkMeetingPort(command, base);
 }
 
 /** With a secret, which a server makes and prints where nobody gave it one. */
@@ -61,7 +69,7 @@ export async function placeInRole(
   invocation: Invocation,
   { name, host }: MeshRole,
 ): Promise<MeshPlace> {
-  const port = invocation.config.values['session.port'] + RENDEZVOUS_OFFSET;
+  const port = meetingPort(invocation.config.values['session.port']);
   const flags = new Map([
     ['rank', name === 'server' ? '0' : '1'],
     ['ranks', '2'],

@@ -16,6 +16,7 @@ import { openIrqHost, PLAN_FLAGS, ROOT_FLAG, STATE_FLAG, secondsFlag } from '../
 import { BIND_FLAGS } from '../irq-transaction.js';
 import { MeshLogs } from '../mesh-logs.js';
 import { type MeshPlace, meshPlace } from '../mesh-place.js';
+import { checkWorkerPorts, workerPort } from '../mesh-ports.js';
 import { MeshProgress } from '../mesh-progress.js';
 import { inRole, type MeshRole, meshRole, placeInRole } from '../mesh-role.js';
 import { untilSignalled } from '../mesh-signals.js';
@@ -138,6 +139,7 @@ export const benchMeshCommand: Command = {
     const config = await meshConfig(invocation);
     checkOperation(config.values['bench.op'], wish, place);
     const gpus = await ownGpus(benchMeshCommand, invocation, host, place);
+    checkPorts(config, role, gpus);
     const policy = await meshPolicy(invocation, host, place, config);
     const { prepareEmulator, prepareEmulatorCounters, withOneTimeSecret } = await import(
       '../../bench/loopback.js'
@@ -206,6 +208,15 @@ function checkOperation(op: string, { isOneProcess }: MeshWish, { size }: MeshPl
   throw usageError(benchMeshCommand, '--op pingpong needs a process for each worker');
 }
 
+function checkPorts(
+  { values }: Invocation['config'],
+  role: MeshRole | undefined,
+  gpus: PlacedWish['gpus'],
+): void {
+  const ports = gpus.map(({ gpu }) => gpu);
+  if (role?.name !== 'client') checkWorkerPorts(benchMeshCommand, values['session.port'], ports);
+}
+
 async function runPlaced(
   invocation: Invocation,
   place: MeshPlace,
@@ -242,7 +253,8 @@ async function runPlaced(
         wishes: wish.gpus.map(({ gpu, nic }) => ({
           gpu,
           nic,
-          port: workerPort(wish, config, gpu),
+          // Nobody comes to a client.
+          port: wish.role?.name === 'client' ? 0 : workerPort(config.values['session.port'], gpu),
         })),
         isOneProcess: wish.isOneProcess,
         variables: wish.variables,
@@ -307,12 +319,6 @@ async function firstPlace(
   if (rendezvous.kind === 'host') return rendezvous;
   if (etcd === undefined) throw usageError(benchMeshCommand, 'no etcd');
   return rank === 0 ? { host: etcd.ownHost, port: 0 } : etcd.find();
-}
-
-/** As UCCL's benchmarks have it: the base and the GPU. Nobody comes to a client. */
-function workerPort({ role }: PlacedWish, { values }: Invocation['config'], gpu: number): number {
-  const base = values['session.port'];
-  return base === 0 || role?.name === 'client' ? 0 : base + gpu;
 }
 
 /** The client's own word for the server leads there; the server's may be of another network. */
