@@ -3,11 +3,29 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { COMMAND_LOADERS } from '../../src/cli/command-loaders.js';
 import { packageRoot } from '../e2e/child.js';
-import { addMemory, load, ServiceWorld } from './service-world.js';
+import {
+  CHECK_PLUGIN,
+  CHECK_PROGRAM,
+  hasCxx,
+  move,
+  nixlEnd,
+  nixlLoad,
+  nixlMemory,
+} from './nixl-world.js';
+import { addMemory, load, type RunningService, ServiceWorld } from './service-world.js';
 
 const world = new ServiceWorld();
 after(() => world.close());
@@ -15,6 +33,9 @@ const canUnshare =
   process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 const skip = canUnshare ? false : 'needs root and a mount namespace of its own';
+
+/** For what does not know where it lies, as bin/tcpx does. */
+const RUNTIME = ['PATH=', 'LD_LIBRARY_PATH=/opt/moved/lib/runtime'];
 
 /** Of the C library alone: what a program in C is linked with. */
 function copyLibc(root: string): void {
@@ -29,12 +50,37 @@ function copyLibc(root: string): void {
   }
 }
 
+/** As NIXL would be installed, with the headers that its interface was written down in. */
+function makePrefix(folder: string): string {
+  const prefix = join(folder, 'prefix');
+  mkdirSync(prefix);
+  symlinkSync(join(packageRoot, 'native/nixl/interface'), join(prefix, 'include'));
+  return prefix;
+}
+
+/**
+ * Gives what was built of the same sources with the same headers: to compile takes seconds, and
+ * building for a prefix has a test of its own.
+ */
+function makeCompiler(folder: string): string {
+  const compiler = join(folder, 'c++');
+  const lines = [
+    '#!/bin/sh',
+    'while [ $# -gt 0 ]; do case $1 in -o) out=$2;; esac; shift; done',
+    `case $out in "") ;; *.o) : >"$out";; *) cp '${CHECK_PLUGIN}' "$out";; esac`,
+  ];
+  writeFileSync(compiler, `${lines.join('\n')}\n`, { mode: 0o755 });
+  return compiler;
+}
+
 /** A root with the bundle in /opt, under another name than it was packed with. */
 function makeRoot(): string {
   const folder = world.newFolder();
   const words = ['--output', folder, '--compress', 'none', '--symbols'];
+  if (hasCxx) words.push('--nixl', makePrefix(folder));
   execFileSync(process.execPath, [join(packageRoot, 'dist/scripts/pack-bundle.js'), ...words], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, CXX: makeCompiler(folder) },
   });
   const [archive = ''] = readdirSync(folder).filter((name) => name.endsWith('.tar'));
   const root = join(folder, 'root');
@@ -46,6 +92,7 @@ function makeRoot(): string {
   rmSync(join(folder, archive));
   copyLibc(root);
   copyFileSync(join(packageRoot, 'build/native/p2p-check'), join(root, 'opt/p2p-check'));
+  if (hasCxx) copyFileSync(CHECK_PROGRAM, join(root, 'opt/nixl-check'));
   symlinkSync('/opt/moved/bin/tcpx', join(root, 'opt/tcpx'));
   return root;
 }
@@ -60,6 +107,48 @@ function inside(root: string, words: readonly string[], env: readonly string[] =
 function run(root: string, ...words: readonly string[]) {
   const [tool = '', ...rest] = inside(root, ['/opt/tcpx', ...words], ['PATH=']);
   return spawnSync(tool, rest, { encoding: 'utf8', timeout: 60_000 });
+}
+
+/** Help of every command or group by its first word, each a process started by one in the root. */
+function assertHelps(root: string): void {
+  const tops = [...new Set(Object.keys(COMMAND_LOADERS).map((name) => name.split(' ')[0] ?? ''))];
+  // So many at a time as the host has cores.
+  const script = `
+    const { execFile } = require('node:child_process');
+    const left = ${JSON.stringify(tops)}.values();
+    const seen = {};
+    const helper = async () => {
+      for (const top of left) seen[top] = await new Promise((resolve) => {
+        execFile('/opt/tcpx', [top, '--help'], { env: { PATH: '' } }, (error, stdout, stderr) => {
+          resolve([error?.code ?? 0, stdout.split('\\n', 1)[0], stderr]);
+        });
+      });
+    };
+    const all = Array.from({ length: require('node:os').availableParallelism() }, helper);
+    Promise.all(all).then(() => console.log(JSON.stringify(seen)));`;
+  const [tool = '', ...rest] = inside(root, ['/opt/moved/bin/node', '-e', script], RUNTIME);
+  const { status, stdout, stderr } = spawnSync(tool, rest, { encoding: 'utf8', timeout: 60_000 });
+  assert.equal(status, 0, stderr);
+  const seen = JSON.parse(stdout) as Readonly<Record<string, [number, string, string]>>;
+  for (const top of tops) {
+    const [code = -1, first = '', said = ''] = seen[top] ?? [];
+    assert.equal(code, 0, `${top}: ${said}`);
+    assert.match(first, new RegExp(`^tcpx ${top}\\b`));
+  }
+}
+
+/** As a program of NIXL with NIXL_PLUGIN_DIR there: loaded by its name, and used. */
+async function assertPlugin(root: string, service: RunningService): Promise<void> {
+  const words = ['/opt/nixl-check', '/opt/moved/lib/libplugin_TCPX.so'];
+  const options = { inside: () => inside(root, words, RUNTIME) };
+  const from = await nixlEnd(world, service, 'from', options);
+  const to = await nixlEnd(world, service, 'to', options);
+  const here = await nixlMemory(from, 100_003, 'dram');
+  const there = await nixlMemory(to, 100_003, 'dram');
+  const target = await nixlLoad(from, to, there);
+  await from.program.do(`fill ${here.id} 5`);
+  await move(from.program, `write to ${here.id} ${target} 100003`);
+  assert.equal(await to.program.do(`same ${there.id} 5`), 'same 100003');
 }
 
 test('bundle: runs in a root with a C library and nothing else', { skip }, async () => {
@@ -79,6 +168,8 @@ test('bundle: runs in a root with a C library and nothing else', { skip }, async
     assert.equal(found.status, 0, found.stderr);
     assert.match(found.stdout, /opt\/moved\/python\/\.\.\/lib\/libtcpx_p2p\.so$/m);
   }
+  assert.equal(existsSync(join(root, 'opt/moved/lib/libplugin_TCPX.so')), hasCxx, 'plugin of NIXL');
+  assertHelps(root);
   const kernels = readdirSync(join(root, 'opt/moved/app/kernels'));
   assert.ok(kernels.some((name) => name.endsWith('.ptx')));
   const bench = run(root, 'bench', 'loopback', '--json', '--size', '64KiB', '--iters', '3');
@@ -110,4 +201,5 @@ test('bundle: runs in a root with a C library and nothing else', { skip }, async
   await a.program.do(`fill ${here.id} 5`);
   await a.program.do(`write ${peer} ${here.id} ${region} 1000003`);
   assert.equal(await b.program.do(`check ${there.id} 5`), 'same 1000003');
+  if (hasCxx) await assertPlugin(root, service);
 });
