@@ -126,14 +126,17 @@ function rendezvousOf(
       'where is rank 0? --rendezvous HOST:PORT, --nodes FILE (mpirun’s host file) or MASTER_ADDR',
     );
   }
-  const base = values['session.port'];
-  const port = asked?.port ?? meetingPort(base);
-  if (asked?.port === undefined && size > 1) checkMeetingPort(command, base);
+  const port = asked?.port ?? firstPort(command, values['session.port'], size);
   if (port === 0 && size > 1) {
     throw usageError(command, '--port 0 needs --rendezvous HOST:PORT: rank 0 must be found');
   }
   if (size > 1 && !isLoopbackHost(host)) requireTrust(command, invocation);
   return { kind: 'host', host, port };
+}
+
+function firstPort(command: Command, base: number, size: number): number {
+  if (size > 1) checkMeetingPort(command, base);
+  return meetingPort(base);
 }
 
 function etcdRendezvous(

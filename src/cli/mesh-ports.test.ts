@@ -34,7 +34,7 @@ describe('ports of a mesh', () => {
     assert.throws(() => checkMeetingPort(benchMeshCommand, 65_472), beyond(65_536, 65_471));
   });
 
-  test('as the command: alone it needs the workers’ alone, with others one to meet at', async () => {
+  test('as the command: alone it has those of workers, with others one to meet at', async () => {
     const nobody = (...words: string[]) => meshPlace(benchMeshCommand, invoke(...words));
     await nobody('--port', '65528');
     const two = ['--rank', '0', '--ranks', '2', '--port', '65472'];

@@ -104,7 +104,8 @@ test('service: eight clients share four NICs with fairness of 0.9 or more', asyn
     const fairness = median(windows.map(jain));
     const use = median(windows.map((shares) => (shares.reduce(add, 0) * BYTES) / ROOM_BYTES));
     const seen = windows.map((shares) => `${jain(shares).toFixed(3)}: ${shares.join(' ')}`);
-    const text = `fairness ${fairness.toFixed(3)}, ${use.toFixed(2)} of the links; ${seen.join('; ')}`;
+    const figures = `fairness ${fairness.toFixed(3)}, ${use.toFixed(2)} of the links`;
+    const text = `${figures}; ${seen.join('; ')}`;
     t.diagnostic(text);
     assert.ok(fairness >= FAIRNESS_MIN, text);
     assert.ok(use >= USE_MIN, text);
