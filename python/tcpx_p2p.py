@@ -1,6 +1,6 @@
 """Memory moved between machines over TCP, through the node service (`tcpx serve`).
 
-A thin layer over libtcpx_p2p.so, with nothing to build and nothing but the standard library:
+A thin layer over libtcpx_p2p.so, of the standard library alone:
 
     session = tcpx_p2p.Session("decode-0")
     memory = session.register(buffer)                      # bytearray, array, NumPy, torch
@@ -12,7 +12,7 @@ Failures are TcpxError with a `status` and the name of it; docs/service.md lists
 to a session that is closed, or was released, is TCPX_ERR_STATE; no thread may be in a call of a
 session while another closes it. In a forked child everything is TCPX_ERR_FORKED. The library is
 looked for in $TCPX_P2P_LIBRARY, beside this file, in ../lib and ../build/native, then where the
-system looks.
+system looks; `tcpx library` says where it is, and makes it where it is not.
 """
 
 import ctypes
@@ -123,7 +123,12 @@ def _places():
 def _library():
     global _loaded
     if _loaded is None:
-        library = ctypes.CDLL(_places()[0])
+        path = _places()[0]
+        try:
+            library = ctypes.CDLL(path)
+        except OSError as error:
+            hint = 'export TCPX_P2P_LIBRARY="$(npx tcpx library)", or where a bundle has it in lib'
+            raise OSError(f"{error}; {hint}") from None
         for name, arguments in _TEXTS.items():
             function = getattr(library, name)
             function.argtypes, function.restype = arguments, ctypes.c_char_p

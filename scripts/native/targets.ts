@@ -1,6 +1,7 @@
 // What is built from native/: outputs, their sources and flags. Pure.
 
 import { isEmulatorSource } from '../../src/ffi/nccl-net/emulator-library.js';
+import { P2P_LINK, P2P_SONAME, p2pDefines } from '../../src/ffi/p2p-library.js';
 
 export const NATIVE_FOLDER = 'build/native';
 
@@ -23,11 +24,6 @@ const THREADS = ['-pthread'];
 const SHARED = ['-fPIC', '-shared'];
 // Only what is marked for export leaves the library.
 const HIDDEN = ['-fvisibility=hidden'];
-
-/** What a library keeps out of the programs that load it, and stays loaded once it is. */
-const P2P_FLAGS = ['-fPIC', ...HIDDEN, '-DTCPX_P2P_BUILDING'];
-const P2P_SONAME = 'libtcpx_p2p.so.1';
-const P2P_LINK = ['-shared', `-Wl,-soname,${P2P_SONAME}`, '-Wl,-z,nodelete,-z,defs,-z,text'];
 
 const CXX_FLAGS = ['-std=c++20', '-O2', '-g', '-Wall', '-Wextra', '-Werror', ...THREADS];
 /** The C++ run time and the C library go into the file, and nothing of them out of it. */
@@ -68,7 +64,7 @@ export function nativeTargets(paths: readonly string[], version: string): Native
   const inFake = paths.filter((path) => /^native\/fake-cuda\/[^/]+\.c$/.test(path)).sort();
   const inP2p = paths.filter((path) => /^native\/p2p\/[^/]+\.c$/.test(path)).sort();
   const inP2pCheck = paths.filter((path) => /^native\/p2p-check\/[^/]+\.c$/.test(path)).sort();
-  const p2pFlags = [...P2P_FLAGS, `-DTCPX_P2P_VERSION="${version}"`];
+  const p2pFlags = ['-fPIC', ...HIDDEN, ...p2pDefines(version)];
   const isDriver = (path: string) => /\/driver[^/]*\.c$/.test(path);
   const target = (name: string, sources: readonly string[], flags: readonly string[]) => ({
     name,
@@ -87,7 +83,10 @@ export function nativeTargets(paths: readonly string[], version: string): Native
     target('libfake-cuda.so', inFake, SHARED),
     target('nccl-check', ['native/emulator/nccl-check.c'], []),
     target('libtcpx-logger.so', ['native/logger/logger.c'], [...SHARED, ...HIDDEN]),
-    { ...target('libtcpx_p2p.so', inP2p, [...p2pFlags, ...P2P_LINK]), alias: P2P_SONAME },
+    {
+      ...target('libtcpx_p2p.so', inP2p, [...p2pFlags, '-shared', ...P2P_LINK]),
+      alias: P2P_SONAME,
+    },
     {
       ...target('libtcpx_p2p.a', inP2p, [...p2pFlags, '-r', '-nostdlib']),
       libraries: [],

@@ -41,6 +41,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, () => Promise<Command>>> =
     (await import('./commands/experiment-report.js')).experimentReportCommand,
   nccl: async () => (await import('./commands/nccl.js')).ncclCommand,
   serve: async () => (await import('./commands/serve.js')).serveCommand,
+  library: async () => (await import('./commands/library.js')).libraryCommand,
   'trace diff': async () => (await import('./commands/trace.js')).traceDiffCommand,
   'trace summary': async () => (await import('./commands/trace.js')).traceSummaryCommand,
   config: async () => (await import('./commands/config.js')).configCommand,

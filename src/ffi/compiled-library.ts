@@ -23,6 +23,8 @@ export interface LibrarySources {
   readonly headers?: readonly string[];
   /** Behind those that every library has. */
   readonly flags?: readonly string[];
+  /** Behind the sources: a linker may pass over what nobody has asked for yet. */
+  readonly libraries?: readonly string[];
   readonly environment: Environment;
   /** It is not there yet, and will take seconds. */
   onCompile?(): void;
@@ -35,7 +37,7 @@ export function cacheFolder(environment: Environment): string {
 }
 
 export function compileOnce(library: LibrarySources): string {
-  const { sources, environment } = library;
+  const { sources, libraries = [], environment } = library;
   const path = compiledPath(library);
   const folder = cacheFolder(environment);
   makeFolder(folder, 0o700);
@@ -48,7 +50,7 @@ export function compileOnce(library: LibrarySources): string {
   // Beside it and renamed: several processes may start at once.
   const fresh = `${path}.${process.pid}`;
   try {
-    compile(compilerOf(environment), [...flagsOf(library), '-o', fresh, ...sources]);
+    compile(compilerOf(environment), [...flagsOf(library), '-o', fresh, ...sources, ...libraries]);
     renameSync(fresh, path);
   } finally {
     rmSync(fresh, { force: true });
@@ -57,9 +59,9 @@ export function compileOnce(library: LibrarySources): string {
 }
 
 function compiledPath(library: LibrarySources): string {
-  const { name, sources, headers = [], environment } = library;
+  const { name, sources, headers = [], libraries = [], environment } = library;
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([compilerOf(environment), flagsOf(library), process.arch]));
+  hash.update(JSON.stringify([compilerOf(environment), flagsOf(library), libraries, process.arch]));
   for (const path of [...sources, ...headers]) hash.update(readFileSync(path));
   return join(cacheFolder(environment), `${name}-${hash.digest('hex').slice(0, 16)}.so`);
 }

@@ -112,6 +112,7 @@ export class WalkWorld {
       'env diff': { words: [variables, variables] },
       config: { words: [] },
       completion: { words: ['bash'], isCode: true },
+      library: { words: [], isCode: true },
     };
   }
 

@@ -103,6 +103,27 @@ describe('package', () => {
     assert.equal(config.schema, 'tcpx.config/1');
   });
 
+  test('package: makes the C library that the Python module loads', async (t) => {
+    if (offlineReason !== undefined) {
+      t.skip(offlineReason);
+      return;
+    }
+    const cache = { XDG_CACHE_HOME: join(project, 'cache') };
+    const said = JSON.parse(await npx(project, ['library', '--json'], cache)) as {
+      library: string;
+      module: string;
+    };
+    assert.ok(said.library.startsWith(cache.XDG_CACHE_HOME), said.library);
+    assert.equal(said.module, join(installed, 'python/tcpx_p2p.py'));
+    const folder = join(installed, 'python');
+    const words = ['-c', 'import tcpx_p2p; print(tcpx_p2p.version())'];
+    const places = { TCPX_P2P_LIBRARY: said.library, PYTHONPATH: folder };
+    const options = { env: { ...env, ...places } };
+    const { exitCode, stdout, stderr } = await runChild('python3', words, options);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^\d+\.\d+\.\d+/);
+  });
+
   test('package: captures what a plugin says, or says why it cannot', async (t) => {
     if (offlineReason !== undefined) {
       t.skip(offlineReason);

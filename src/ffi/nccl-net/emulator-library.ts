@@ -13,7 +13,6 @@ const BUILT = 'build/native/libnccl-net-tcpx-emulator.so';
 const FOLDER = 'native/emulator';
 /** Of the programs that judge the emulator, which lie beside it. */
 const PROGRAM = /^(driver|nccl-check)/;
-const LINKED = ['-pthread', '-ldl'];
 
 export interface EmulatorPlaces {
   /** Of the package or checkout. */
@@ -58,7 +57,8 @@ function sourcesOf({ root, ...rest }: EmulatorPlaces): LibrarySources {
       join(root, 'native/nccl-net-v7.h'),
       join(root, 'native/symbols.h'),
     ],
-    flags: LINKED,
+    flags: ['-pthread'],
+    libraries: ['-ldl'],
     ...rest,
   };
 }
