@@ -26,7 +26,8 @@ after(closeEngines);
 const PAGE = readFileSync(new URL('../../../docs/protocol.md', import.meta.url), 'utf8');
 const ONE_CHANNEL = { 'flow.channels': 1 };
 const REMOTE = { slot: 5, generation: 9, bytes: 1000, key: '0123456789abcdef0123456789abcdef' };
-const SHARED_BYTES = 2_101_248;
+const SHARED_BYTES = 528_384;
+const RING_BYTES = 256 * 1024;
 
 let client: Promise<Engine> | undefined;
 const engineOf = (): Promise<Engine> => (client ??= openEngine(ONE_CHANNEL));
@@ -209,13 +210,13 @@ test('page peer: a position in shared memory that leaps breaks rule 13', async (
   const first = Buffer.alloc(12);
   readSync(file, first, 0, 12, 0);
   assert.equal(first.toString('latin1', 0, 4), 'TXSM');
-  assert.deepEqual([first.readUInt32LE(4), first.readUInt32LE(8)], [3, 1024 * 1024]);
+  assert.deepEqual([first.readUInt32LE(4), first.readUInt32LE(8)], [3, RING_BYTES]);
   writeSync(file, proof, 0, 32, 128);
   const notify = peer.notify(0, 'through memory');
   writeSync(file, notify, 0, notify.length, 4096);
   moveTail(data, file, notify.length);
   await until('the message', 5000, () => messages.includes('through memory'));
-  moveTail(data, file, notify.length + 1024 * 1024 + 1);
+  moveTail(data, file, notify.length + RING_BYTES + 1);
   await until('its end', 5000, () => session.isEnding());
   assert.equal(session.error?.code, 'ERR_WIRE_FRAME');
   assert.equal(session.error.facts['rule'], ruleText(13));
@@ -236,7 +237,7 @@ test('page peer: who took the mailbox over gets the memory, and not a word', asy
   assert.deepEqual(messages, []);
   const written = Buffer.alloc(64);
   readSync(file, written, 0, 4, 2048);
-  readSync(file, written, 4, 60, 4096 + 1024 * 1024);
+  readSync(file, written, 4, 60, 4096 + RING_BYTES);
   assert.ok(
     written.every((byte) => byte === 0),
     'nothing was sent either',
