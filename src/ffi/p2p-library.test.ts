@@ -48,6 +48,10 @@ test('p2p library: one that is built is taken, in a checkout and in a bundle', (
     writeFileSync(join(root, place, 'libtcpx_p2p.so'), '');
     assert.equal(p2pFiles(places).library, join(root, place, 'libtcpx_p2p.so'));
   }
+  // A bundle has the module beside the app, and the header too.
+  mkdirSync(join(folder, 'python'));
+  writeFileSync(join(folder, 'python/tcpx_p2p.py'), '');
+  assert.equal(p2pFiles(places).module, join(folder, 'python/tcpx_p2p.py'));
 });
 
 test('p2p library: its sources, its header and its module are in the package', () => {

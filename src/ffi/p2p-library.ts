@@ -9,11 +9,11 @@ import { TcpxError } from '../base/errors.js';
 import { compileOnce, type LibrarySources } from './compiled-library.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** In a checkout; in a bundle, where the package lies in `app`. */
+/** In a checkout; or in a bundle, where the package lies in `app`. */
 const BUILT = ['build/native/libtcpx_p2p.so', '../lib/libtcpx_p2p.so'];
-const FOLDER = 'native/p2p';
 const HEADER = 'include/tcpx_p2p.h';
 const MODULE = 'python/tcpx_p2p.py';
+const FOLDER = 'native/p2p';
 /** What programs that were linked with it look for. */
 export const P2P_SONAME = 'libtcpx_p2p.so.1';
 /** What it keeps out of the programs that load it, and that it stays loaded once it is. */
@@ -46,8 +46,12 @@ export function p2pDefines(version: string): string[] {
 export function p2pFiles(given: Partial<P2pPlaces> & Pick<P2pPlaces, 'version'>): P2pFiles {
   const places = { root: ROOT, environment: processEnvironment(), ...given };
   const { root } = places;
-  const beside = { header: join(root, HEADER), module: join(root, MODULE) };
-  const built = BUILT.map((path) => join(root, path)).find((path) => existsSync(path));
+  // A bundle has what is for other programs beside the app.
+  const first = (paths: readonly string[]) =>
+    paths.map((path) => join(root, path)).find((path) => existsSync(path));
+  const besides = (path: string) => first([path, `../${path}`]) ?? join(root, path);
+  const beside = { header: besides(HEADER), module: besides(MODULE) };
+  const built = first(BUILT);
   if (built !== undefined) return { library: built, ...beside };
   try {
     return { library: compileOnce(sourcesOf(places)), ...beside };

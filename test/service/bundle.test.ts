@@ -184,6 +184,11 @@ test('bundle: runs in a root with a C library and nothing else', { skip }, async
   for (const path of ['native/emulator/driver.c', 'docs', 'dist/src/index.d.ts']) {
     assert.ok(!existsSync(join(app, path)), path);
   }
+  const library = run(root, 'library', '--json');
+  assert.equal(library.status, 0, library.stderr);
+  const { schema, ...files } = JSON.parse(library.stdout) as Record<string, string>;
+  assert.equal(schema, 'tcpx.library/1');
+  for (const path of Object.values(files)) assert.ok(existsSync(join(root, path)), path);
   const wrong = run(root, 'serve', '--fodler', '/tmp');
   assert.equal(wrong.status, 2, wrong.stderr);
   assert.match(wrong.stderr, /--folder/);
