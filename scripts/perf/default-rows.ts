@@ -32,11 +32,15 @@ const LARGE: readonly Size[] = [
   size('10,000 × 16 KiB', 10_000 * 16 * KIB, 25, 20, 16 * KIB),
 ];
 
-/** Channels, each on a lane of its own, as far as there are cores; by either way of sending. */
-function sweep(): Partial<SettingValues>[] {
+/** As far as there are cores: half of them, and two where there are fewer. */
+export function laneCounts(): number[] {
   const most = Math.max(2, Math.floor(availableParallelism() / 2));
-  const counts = [1, 2, 4, 8].filter((count) => count <= most);
-  return counts.flatMap((count) =>
+  return [1, 2, 4, 8].filter((count) => count <= most);
+}
+
+/** Channels, each on a lane of its own, by either way of sending. */
+function sweep(): Partial<SettingValues>[] {
+  return laneCounts().flatMap((count) =>
     (['splice', 'copy'] as const).map((way) => {
       return { 'flow.channels': count, 'lane.count': count, 'socket.sendBy': way };
     }),

@@ -1,19 +1,18 @@
 // Many lanes never cost: a transfer that is not worth them goes as fast as with one, for the same
 // CPU; and READ gains by them as WRITE does.
 
-import { availableParallelism } from 'node:os';
+import { laneCounts } from './default-rows.js';
 import { ownBench } from './own-bench.js';
-import { atLeastInTurn, atMostInTurn, GBPS, type PerfGroup, type PerfRow } from './verdict.js';
+import {
+  atLeastInTurn,
+  atMostInTurn,
+  CPU_PER_GB,
+  GBPS,
+  type PerfGroup,
+  type PerfRow,
+} from './verdict.js';
 
-const COUNTS = [1, 2, 4, 8];
 const TIMED = ['--seconds', '1', '--warmup-seconds', '1', '--verify', 'none'];
-const CPU = { name: 's/GB', scale: 1 };
-
-/** With as many as half the CPUs, and two where there are fewer. */
-function counts(): number[] {
-  const most = Math.max(2, Math.floor(availableParallelism() / 2));
-  return COUNTS.filter((count) => count <= most);
-}
 
 async function measure(op: 'write' | 'read', size: string, count: number) {
   const lanes = ['--lanes', String(count), '--channels', String(count)];
@@ -25,7 +24,7 @@ async function measure(op: 'write' | 'read', size: string, count: number) {
 export const lanes: PerfGroup = {
   name: 'lanes',
   async run(rounds) {
-    const tried = counts();
+    const tried = laneCounts();
     const small = tried.map(() => ({ rates: [] as number[], cpu: [] as number[] }));
     const large = { write: [] as number[], read: [] as number[] };
     const most = Math.max(...tried);
@@ -44,7 +43,7 @@ export const lanes: PerfGroup = {
       const what = `WRITE 1 MiB, ${tried[index + 1]} lanes by hand vs one`;
       return [
         atLeastInTurn(what, rates, [one?.rates ?? []], 0.95, GBPS),
-        atMostInTurn(`CPU per GB, both ends, ${what}`, cpu, [one?.cpu ?? []], 1.15, CPU),
+        atMostInTurn(`CPU per GB, both ends, ${what}`, cpu, [one?.cpu ?? []], 1.15, CPU_PER_GB),
       ];
     });
     const scaled = `READ 64 MiB, ${most} lanes by hand, vs WRITE`;

@@ -21,6 +21,7 @@ import {
   atLeastAlone,
   atLeastInTurn,
   atMostInTurn,
+  CPU_PER_GB,
   GBPS,
   MICROSECONDS,
   notMeasured,
@@ -29,7 +30,6 @@ import {
   shareOf,
 } from './verdict.js';
 
-const CPU = { name: 's/GB', scale: 1 };
 const MBITPS = { name: 'Mbit/s', scale: 1e6 / 8 };
 const CONGESTION = 'cubic';
 const BULK = ['--size', '64MiB', '--channels', '1', '--lanes', '1'];
@@ -132,7 +132,7 @@ function iperfRows(rates: Figures, cpu: Figures, hasIperf3: boolean): PerfRow[] 
     const perGB = `CPU per GB, both ends, ${BULK_NAMES[op]} vs iperf3`;
     return [
       atLeastInTurn(what, rates[op] ?? [], both(rates), 1.0, GBPS),
-      atMostInTurn(perGB, cpu[op] ?? [], both(cpu), 1.15, CPU),
+      atMostInTurn(perGB, cpu[op] ?? [], both(cpu), 1.15, CPU_PER_GB),
     ];
   });
 }

@@ -25,6 +25,7 @@ export interface Unit {
 }
 
 export const GBPS: Unit = { name: 'GB/s', scale: 1e9 };
+export const CPU_PER_GB: Unit = { name: 's/GB', scale: 1 };
 export const MICROSECONDS: Unit = { name: 'µs', scale: 1 };
 
 type Relation = '≥' | '≤';

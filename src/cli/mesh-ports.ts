@@ -1,10 +1,11 @@
 // Ports of a mesh, counted from a base: a worker's is the base and its GPU, as UCCL's benchmarks
 // have it, and rank 0 is met behind those of 64 GPUs. 0 lets the kernel choose all of them.
 
+import { SETTINGS } from '../base/settings.js';
 import { type Command, usageError } from './command.js';
 
 const MEETING_OFFSET = 64;
-const PORT_MAX = 65_535;
+const PORT_MAX = SETTINGS['session.port'].maximum;
 
 export function workerPort(base: number, gpu: number): number {
   return base === 0 ? 0 : base + gpu;

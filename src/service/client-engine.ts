@@ -5,7 +5,7 @@
 import { type Config, isByHand, loadConfig } from '../base/config.js';
 import { TcpxError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
-import { SETTING_NAMES, type SettingName } from '../base/settings.js';
+import { SETTING_NAMES, SETTINGS, type SettingName } from '../base/settings.js';
 import { didYouMean } from '../base/suggestion.js';
 import { formatConnInfo, parseConnInfo } from '../engine/conn-info.js';
 import { Engine, tcpxOf, turnsOf } from '../engine/engine.js';
@@ -26,7 +26,7 @@ import type { OtherProcess } from './process-copies.js';
 
 /** How long deregister waits for a peer that is just writing. */
 const DEREGISTER_WAIT_MS = 500;
-const PORT_MAX = 65_535;
+const PORT_MAX = SETTINGS['session.port'].maximum;
 /** What a client may choose for its own engine; the rest is the service's, trust above all. */
 const CLIENT_SETTINGS = /^(flow|lane|socket|gpu|plugin|tcpx)\.|^(session\.nics|engine\.provider)$/;
 
