@@ -76,7 +76,7 @@ export function sizeOf(bytes: number): string {
 
 const NOUNS = {
   bytes: 'a size such as 64MiB',
-  count: 'a number',
+  count: 'a whole number',
   ms: 'a time in ms',
   us: 'a time in µs',
   port: 'a port',
