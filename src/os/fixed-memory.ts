@@ -15,8 +15,17 @@ import {
 } from '../ffi/libc/mapping.js';
 
 import { preferNodeForRange } from '../ffi/libc/memory-policy.js';
+import { type Copy, pastCacheCode, pastCacheCopy, unmapPastCache } from '../ffi/past-cache.js';
 
-export { copyMemory, crc32At, loadCrc32 };
+export {
+  type Copy,
+  copyMemory,
+  crc32At,
+  loadCrc32,
+  pastCacheCode,
+  pastCacheCopy,
+  unmapPastCache,
+};
 
 export interface FixedMemory {
   readonly addr: Address;

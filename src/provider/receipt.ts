@@ -17,7 +17,10 @@ export interface ChannelReceipt {
 
 /** A setting as it was in effect for a transfer, and who or what chose it. */
 export interface Choice {
-  /** Of the setting; `lanes` of one transfer are those that it was spread over. */
+  /**
+   * Of the setting; `lanes` of one transfer are those that it was spread over, `copies` how its
+   * payload went through shared memory.
+   */
   readonly name: string;
   /** As text. */
   readonly value: string;

@@ -30,6 +30,12 @@ export function bindFunction<F>(prototype: string): F {
   return library.func(prototype) as F;
 }
 
+/** Binds machine code at an address, which stays mapped while it may be called. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function bindCode<F>(addr: number, result: string, parameters: readonly string[]): F {
+  return koffi.decode(BigInt(addr), koffi.proto(result, [...parameters])) as F;
+}
+
 /** errno of the last call in this thread. */
 export function lastErrno(): number {
   return koffi.errno();

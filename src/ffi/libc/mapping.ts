@@ -4,6 +4,7 @@
 import { assert } from '../../base/assert.js';
 import type { Address, ByteCount } from '../../base/quantity.js';
 import {
+  addressOf,
   bindFunction,
   checkCall,
   lastErrno,
@@ -14,6 +15,7 @@ import {
 
 const PROT_NONE = 0;
 const PROT_READ_WRITE = 3;
+const PROT_READ_EXECUTE = 5;
 const MAP_SHARED = 0x01;
 const MAP_PRIVATE = 0x02;
 const MAP_FIXED = 0x10;
@@ -46,6 +48,9 @@ const munmapC = bindFunction<(addr: number, bytes: number) => number>(
 );
 const madviseC = bindFunction<(addr: number, bytes: number, advice: number) => number>(
   'int madvise(uintptr_t addr, size_t bytes, int advice)',
+);
+const mprotectC = bindFunction<(addr: number, bytes: number, prot: number) => number>(
+  'int mprotect(uintptr_t addr, size_t bytes, int prot)',
 );
 const memfdCreateC = bindFunction<(name: string, flags: number) => number>(
   'int memfd_create(const char *name, unsigned int flags)',
@@ -180,6 +185,19 @@ export function reserveFile(fd: number, name: string, bytes: number): void {
 
 export function viewMapping(mapping: Mapping): ArrayBuffer {
   return viewMemory(mapping.addr, mapping.bytes);
+}
+
+/**
+ * Machine code, readable and executable and no longer writable; undefined where this process may
+ * have none.
+ */
+export function tryMapCode(code: Uint8Array): Mapping | undefined {
+  const mapping = tryMapMemory(code.length);
+  if (typeof mapping === 'number') return undefined;
+  copyMemory(mapping.addr, addressOf(code), code.length);
+  if (mprotectC(mapping.addr, mapping.bytes, PROT_READ_EXECUTE) === 0) return mapping;
+  unmapMemory(mapping);
+  return undefined;
 }
 
 /** Copies between two addresses; the ranges must not overlap. */

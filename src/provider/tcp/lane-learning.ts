@@ -12,6 +12,7 @@ import { type ChosenLanes, hasLinks, OWN_REASON } from './chosen-lanes.js';
 import { OPERATION_READ } from './lane/layout.js';
 import type { LaneSession } from './lane-carrier.js';
 import type { RequestPlan } from './lane-request.js';
+import { ringCopies } from './shm/ring-copies.js';
 import type { TransferTable } from './transfer-table.js';
 
 export interface LaneLearningOptions {
@@ -144,6 +145,7 @@ export class LaneLearning {
     if (this.isByTurns(session) && session.facts.agreement.channels > lanes && !chosen.isOwn) {
       choices.push({ name: 'channels', value: String(holders), reason: TURNS_REASON });
     }
+    if (session.facts.path === 'shm') choices.push(ringCopies());
     const way = this.#ways[slot];
     if (way === undefined) return choices;
     const reason = this.#of(session).ways[this.#operationOf(slot)].reasonFor(bytes);

@@ -5,7 +5,7 @@ import { limitSpareTables, unmapSpareTables } from '../../../ffi/libc/message.js
 import { openGpuProvider } from '../../../gpu/gpu-staging.js';
 import type { GpuModule, GpuProvider } from '../../../gpu/staging-device.js';
 import { CollectorPauses } from '../../../os/collector-pauses.js';
-import { openFixedMemory } from '../../../os/fixed-memory.js';
+import { openFixedMemory, unmapPastCache } from '../../../os/fixed-memory.js';
 import { endThread, pinThread, preferNode, wakeThread } from '../../../os/thread.js';
 import type { SendBySetting } from '../port/stream-port.js';
 import { destroyLaneCore, LaneCore } from './lane-core.js';
@@ -72,5 +72,6 @@ function runLane(provider: GpuProvider | undefined): void {
   loop.run();
   destroyLaneCore(core);
   unmapSpareTables();
+  unmapPastCache();
   endThread();
 }

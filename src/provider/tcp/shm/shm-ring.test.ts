@@ -92,3 +92,72 @@ test('shm ring: a reader does not wait for the last entry, which may not come', 
   assert.equal(moveVector(ring, vector, 0, 2), 2 * PIECE);
   assert.ok(vector.isShort);
 });
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const RING_KIB = 256;
+
+/** A ring that counts what goes past the cache, and a peer that has always taken, or sent, all. */
+function openBusyRing(t: TestContext, isWriter: boolean) {
+  const memory = createFixedMemory(SHM_BYTES);
+  const words = new Int32Array(new SharedArrayBuffer(HEADER_BYTES));
+  const ring = new RingEnd({ addr: memory.addr, int32: words }, 'server', isWriter, noBell, 1, true);
+  const own = createFixedMemory(64 * MIB, { isReserveOnly: true });
+  t.after(() => [memory, own].forEach(destroyFixedMemory));
+  const seen = { pastCache: 0 };
+  const { copyPastCache } = ring;
+  Object.assign(ring, {
+    copyPastCache: (target: number, source: number, bytes: number) => {
+      seen.pastCache += bytes;
+      copyPastCache(target, source, bytes);
+    },
+  });
+  const move = (at: number, bytes: number, isExpected = true): number => {
+    assert.ok(bytes <= RING_KIB * KIB, 'fits into the ring');
+    words[ring.peerWord] = isWriter ? ring.position : (ring.position + bytes) | 0;
+    seen.pastCache = 0;
+    assert.equal(moveBytes(ring, own.addr + at, bytes, isExpected), bytes);
+    return seen.pastCache;
+  };
+  return { move };
+}
+
+test('shm ring: a writer’s payload goes past its cache, small pieces through', (t) => {
+  const { move } = openBusyRing(t, true);
+  assert.equal(move(0, 16 * KIB - 1), 0);
+  assert.equal(move(0, 16 * KIB), 16 * KIB);
+  assert.equal(move(0, RING_KIB * KIB), RING_KIB * KIB);
+});
+
+test('shm ring: what lands further and further on goes past the reader’s cache', (t) => {
+  const { move } = openBusyRing(t, false);
+  const step = RING_KIB * KIB;
+  let at = 0;
+  for (; at < 2 * MIB; at += step) assert.equal(move(at, step), 0, `${at}`);
+  assert.equal(move(at, step), step);
+  // Heads behind a payload are neither in the way nor meant.
+  assert.equal(move(60 * MIB, step, false), 0);
+  assert.equal(move(at + 2 * step, step), step);
+  assert.equal(move(at + 3 * step, 16 * KIB - 1), 0);
+});
+
+test('shm ring: a step back, or far away, is through the cache until it has gone on again', (t) => {
+  const { move } = openBusyRing(t, false);
+  const step = RING_KIB * KIB;
+  for (const [from, to] of [
+    [2 * MIB, 0],
+    [0, 40 * MIB],
+  ] as const) {
+    for (let at = from; at < from + 2 * MIB; at += step) move(at, step);
+    assert.equal(move(from + 2 * MIB, step), step);
+    assert.equal(move(to, step), 0, `to ${to}`);
+  }
+});
+
+test('shm ring: 1 MiB that lands in one place again and again stays in the cache', (t) => {
+  const { move } = openBusyRing(t, false);
+  const step = RING_KIB * KIB;
+  for (let round = 0; round < 20; round++) {
+    for (let at = 0; at < MIB; at += step) assert.equal(move(at, step), 0);
+  }
+});

@@ -3,7 +3,9 @@
 // count bytes modulo 2^32. The moves are in shm-ring.hot.ts.
 
 import { availableParallelism } from 'node:os';
+import { FLOAT_ZERO } from '../../../base/float-zero.js';
 import type { Address } from '../../../base/quantity.js';
+import { type Copy, pastCacheCopy } from '../../../os/fixed-memory.js';
 import {
   directionOf,
   HEAD,
@@ -44,6 +46,8 @@ export class RingEnd {
   readonly peerSleepsWord: number;
   readonly looksMax: number;
   readonly canWait: boolean;
+  /** For bytes that another core reads next, or nobody soon. */
+  readonly copyPastCache: Copy = pastCacheCopy();
   /** Looks until the next piece has been moved, and what was moved since the last was. */
   looksLeft: number;
   unlooked = 0;
@@ -52,6 +56,9 @@ export class RingEnd {
   published = 0;
   /** The peer's position as last seen and checked. */
   peer = 0;
+  /** A reader's: where the last payload ended, and how much landed without a step back. */
+  landedTo = FLOAT_ZERO;
+  landedForward = 0;
 
   constructor(
     memory: SharedWords,
