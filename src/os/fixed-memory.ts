@@ -17,15 +17,7 @@ import {
 import { preferNodeForRange } from '../ffi/libc/memory-policy.js';
 import { type Copy, pastCacheCode, pastCacheCopy, unmapPastCache } from '../ffi/past-cache.js';
 
-export {
-  type Copy,
-  copyMemory,
-  crc32At,
-  loadCrc32,
-  pastCacheCode,
-  pastCacheCopy,
-  unmapPastCache,
-};
+export { type Copy, copyMemory, crc32At, loadCrc32, pastCacheCode, pastCacheCopy, unmapPastCache };
 
 export interface FixedMemory {
   readonly addr: Address;

@@ -55,14 +55,9 @@ export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected
       if (able === 0) break;
     }
     const at = ring.position & MASK;
-    let piece = bytes - moved;
-    if (piece > able) piece = able;
-    if (piece > RING_BYTES - at) piece = RING_BYTES - at;
-    if (piece > PIECE_BYTES) piece = PIECE_BYTES;
-    const target = ring.isWriter ? ring.dataAddr + at : addr + moved;
-    const source = ring.isWriter ? addr + moved : ring.dataAddr + at;
-    if (isPastCache) ring.copyPastCache(target, source, piece);
-    else copyMemory(target, source, piece);
+    const piece = pieceOf(bytes - moved, able, RING_BYTES - at);
+    if (ring.isWriter) copy(ring, isPastCache, ring.dataAddr + at, addr + moved, piece);
+    else copy(ring, isPastCache, addr + moved, ring.dataAddr + at, piece);
     ring.position = (ring.position + piece) | 0;
     moved += piece;
     ring.unlooked += piece;
@@ -71,6 +66,23 @@ export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected
   }
   if (isExpected && !ring.isWriter) noteLanded(ring, addr, moved);
   return moved;
+}
+
+function pieceOf(wanted: number, able: number, toEnd: number): number {
+  let piece = wanted < able ? wanted : able;
+  if (piece > toEnd) piece = toEnd;
+  return piece < PIECE_BYTES ? piece : PIECE_BYTES;
+}
+
+function copy(
+  ring: RingEnd,
+  isPastCache: boolean,
+  target: number,
+  source: number,
+  bytes: number,
+): void {
+  if (isPastCache) ring.copyPastCache(target, source, bytes);
+  else copyMemory(target, source, bytes);
 }
 
 /** Whether this core does well to keep the bytes out of its caches. */

@@ -101,7 +101,14 @@ const RING_KIB = 256;
 function openBusyRing(t: TestContext, isWriter: boolean) {
   const memory = createFixedMemory(SHM_BYTES);
   const words = new Int32Array(new SharedArrayBuffer(HEADER_BYTES));
-  const ring = new RingEnd({ addr: memory.addr, int32: words }, 'server', isWriter, noBell, 1, true);
+  const ring = new RingEnd(
+    { addr: memory.addr, int32: words },
+    'server',
+    isWriter,
+    noBell,
+    1,
+    true,
+  );
   const own = createFixedMemory(64 * MIB, { isReserveOnly: true });
   t.after(() => [memory, own].forEach(destroyFixedMemory));
   const seen = { pastCache: 0 };
