@@ -20,7 +20,10 @@ export interface LaneLearningOptions {
   readonly clock: Clock;
   /** What one lane should have of a transfer at least; see LaneSpread. */
   readonly laneBytes?: number | undefined;
-  /** What a session with a peer on this host, which has lanes of its own here, begins with. */
+  /**
+   * What a session with a peer on this host, which has lanes of its own here, begins with where
+   * more lanes are known to cost: over paced connections, and through shared memory.
+   */
   readonly nearLanes: number;
   /** Whether connections to peers on this host are paced. */
   readonly isNearPaced?: boolean;
@@ -156,9 +159,11 @@ export class LaneLearning {
   #of(session: LaneSession): Learnt {
     const known = this.#learnt.get(session);
     if (known !== undefined) return known;
-    const { nearLanes } = this.#options;
+    const { nearLanes, isNearPaced } = this.#options;
     const laneBytes = hasLinks(session) ? LINK_BYTES : this.#options.laneBytes;
-    const most = session.facts.isSameHost ? nearLanes : Number.POSITIVE_INFINITY;
+    const { isSameHost, path } = session.facts;
+    const isFewer = isSameHost && (isNearPaced === true || path === 'shm');
+    const most = isFewer ? nearLanes : Number.POSITIVE_INFINITY;
     const ways = { write: new SendWay(), read: new SendWay() };
     const learnt = { spreads: new LaneSpreads(laneBytes, most), ways };
     this.#learnt.set(session, learnt);
