@@ -61,7 +61,11 @@ function group(name: string, sizes: readonly Size[]): PerfGroup {
             'bench.warmupSeconds': 0,
           } as const;
           const byHand = sweep().map((flags) => ({ ...common, ...flags }));
-          const [ours = [], ...others] = await ratesOfFinalists(common, byHand, rounds);
+          const { rates, chosen } = await ratesOfFinalists(common, byHand, rounds);
+          const [ours = [], ...others] = rates;
+          for (const [round, kinds] of chosen.entries()) {
+            process.stderr.write(`${op} ${what}, set ${round + 1}, chosen: ${kinds}\n`);
+          }
           const text = `${op.toUpperCase()} ${what}, nothing set, vs the best by hand`;
           rows.push(atLeastInTurn(text, ours, others, BAR, GBPS));
         }

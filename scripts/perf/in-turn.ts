@@ -4,37 +4,51 @@
 import { loadConfig, processEnvironment } from '../../src/base/config.js';
 import { silentLog } from '../../src/base/log.js';
 import type { SettingValues } from '../../src/base/settings.js';
+import type { BenchResult } from '../../src/bench/bench-result.js';
+import { formatTallies } from '../../src/bench/choice-tally.js';
 import { runLoopback } from '../../src/bench/loopback.js';
 import { Turns } from '../../src/bench/turns.js';
 import { fastest } from './finalists.js';
 
-/** Bytes per second of each shape: all bytes over all of its time. */
-async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Promise<number[]> {
+async function benchInTurn(shapes: readonly Partial<SettingValues>[]): Promise<BenchResult[]> {
   const turns = new Turns(shapes.length);
-  const rates = shapes.map(async (options) => {
+  const results = shapes.map(async (options) => {
     try {
-      return (await run(options, turns)).bandwidthGBps.mean * 1e9;
+      return await run(options, turns);
     } catch (error) {
       turns.fail(error);
       throw error;
     }
   });
   // Whoever failed: the others end their targets before the failure is told.
-  await Promise.allSettled(rates);
-  return await Promise.all(rates);
+  await Promise.allSettled(results);
+  return await Promise.all(results);
 }
 
-/** Each shape is checked once, then all run in turn, round by round: figures by shape. */
+/** In bytes per second: all bytes over all of the time. */
+function rateOf({ bandwidthGBps }: BenchResult): number {
+  return bandwidthGBps.mean * 1e9;
+}
+
+/** Each shape is checked once, then all run in turn, round by round: results by shape. */
+async function resultsInTurn(
+  shapes: readonly Partial<SettingValues>[],
+  rounds: number,
+): Promise<BenchResult[][]> {
+  for (const shape of shapes) await checkShape(shape);
+  const results = shapes.map((): BenchResult[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, one] of (await benchInTurn(shapes)).entries()) results[index]?.push(one);
+  }
+  return results;
+}
+
+/** The same in bytes per second. */
 export async function ratesInTurn(
   shapes: readonly Partial<SettingValues>[],
   rounds: number,
 ): Promise<number[][]> {
-  for (const shape of shapes) await checkShape(shape);
-  const rates = shapes.map((): number[] => []);
-  for (let round = 0; round < rounds; round++) {
-    for (const [index, rate] of (await benchInTurn(shapes)).entries()) rates[index]?.push(rate);
-  }
-  return rates;
+  return (await resultsInTurn(shapes, rounds)).map((results) => results.map(rateOf));
 }
 
 /** A scouting round is so much shorter than one that counts. */
@@ -44,14 +58,18 @@ const FINALISTS = 2;
 /**
  * The first shape against the best of the others, figures by shape: one short round finds the
  * finalists, and full rounds are for them alone. All eight of a sweep in every round take minutes.
+ * `chosen`: what the first had, round by round.
  */
 export async function ratesOfFinalists(
   ours: Partial<SettingValues>,
   others: readonly Partial<SettingValues>[],
   rounds: number,
-): Promise<number[][]> {
-  const scouted = await benchInTurn(others.map(shortened));
-  return await ratesInTurn([ours, ...fastest(others, scouted, FINALISTS)], rounds);
+): Promise<{ rates: number[][]; chosen: string[] }> {
+  const scouted = (await benchInTurn(others.map(shortened))).map(rateOf);
+  const finalists = fastest(others, scouted, FINALISTS);
+  const results = await resultsInTurn([ours, ...finalists], rounds);
+  const chosen = (results[0] ?? []).map((result) => formatTallies(result.chosen ?? []));
+  return { rates: results.map((ofShape) => ofShape.map(rateOf)), chosen };
 }
 
 function shortened(shape: Partial<SettingValues>): Partial<SettingValues> {

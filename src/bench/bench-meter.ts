@@ -2,6 +2,7 @@
 
 import { systemClock } from '../base/clock.js';
 import type { Receipt, Transfer } from '../engine/internal.js';
+import { ChoiceTallies } from './choice-tally.js';
 import type { BenchInterval } from './interval-meter.js';
 import { IntervalMeter, type IntervalMeterOptions } from './interval-meter.js';
 import { Series } from './samples.js';
@@ -17,6 +18,8 @@ export class BenchMeter {
   /** In the call that posts, and from its end to the confirmation. */
   readonly postUs = new Series(NS_PER_US);
   readonly flightUs = new Series(NS_PER_US);
+  /** What transfers were given that nobody had set. */
+  readonly choices = new ChoiceTallies();
   bytesMoved = 0;
   verified = 0;
   mismatches = 0;
@@ -48,8 +51,9 @@ export class BenchMeter {
   }
 
   countTransfer(transfer: Transfer, postUs: number): void {
-    const { durationUs } = transfer.receipt();
+    const { durationUs, bytes, choices } = transfer.receipt();
     this.latencyUs.add(durationUs);
+    this.choices.add(choices, bytes, durationUs);
     this.postUs.add(postUs);
     // The transfer's own clock starts within the call.
     this.flightUs.add(Math.max(0, durationUs - postUs));

@@ -1,6 +1,7 @@
 // The document that benchmarks print: schema tcpx.bench/1.
 
 import type { DevmemVerdict, RegionMemory } from '../engine/internal.js';
+import type { ChoiceTally } from './choice-tally.js';
 import type { EncodedHistogram } from './histogram.js';
 import type { InterruptPairs } from './interrupt-counts.js';
 import type { BenchInterval } from './interval-meter.js';
@@ -66,6 +67,8 @@ export interface BenchResult {
   };
   /** Of every transfer, in nanoseconds; those of several runs merge. */
   readonly histograms?: { readonly latencyNs: EncodedHistogram };
+  /** Of measured transfers: what each kind was given that nobody had set, and how fast it was. */
+  readonly chosen?: readonly ChoiceTally[];
   readonly intervals?: readonly BenchInterval[];
   /** In the measured iterations, both directions. */
   readonly bytesMoved?: number;

@@ -210,6 +210,7 @@ function toResult(
       latencyUs: meter.latencyUs.samples(),
     },
     histograms: { latencyNs: meter.latencyUs.histogram() },
+    ...chosenOf(run),
     intervals: run.intervals,
     bytesMoved: meter.bytesMoved,
     window: run.window,
@@ -240,6 +241,11 @@ function depthOf(config: Config, session: Session, { meter, blocks }: BenchRun) 
     ? receipt.channels.length * values['tcpx.sendWindow']
     : channels * windowChunks;
   return { transfers: values['bench.batch'], blocks, chunks };
+}
+
+function chosenOf({ meter }: BenchRun): Pick<BenchResult, 'chosen'> {
+  const chosen = meter.choices.all();
+  return chosen.length === 0 ? {} : { chosen };
 }
 
 /** A default needs no word; neither does where a secret came from. */

@@ -4,6 +4,7 @@ import { formatCpuList } from '../base/cpu-set.js';
 import { formatBytes, formatUs, plural } from '../base/units.js';
 import type { BenchReport } from '../bench/bench-message.js';
 import type { BenchResult } from '../bench/bench-result.js';
+import { formatTallies } from '../bench/choice-tally.js';
 import type { BenchInterval } from '../bench/interval-meter.js';
 import type { ThresholdVerdict } from '../bench/thresholds.js';
 import type { NicDevmem, Receipt } from '../engine/internal.js';
@@ -36,6 +37,7 @@ export function formatBenchResult(result: BenchResult): string {
     `channels        ${describeChannels(result)}`,
     ...describeTcp(result),
     `lanes           ${describeLanes(result)}`,
+    ...describeChosen(result),
     ...(result.config['socket.sendBy'] === 'zerocopy'
       ? [`zero-copy       ${describeZeroCopy(result)}`]
       : []),
@@ -204,6 +206,11 @@ function describeLanes(result: BenchResult): string {
       return `${index}: CPU ${cpu}${pinned}${isAstray ? ' NOT WHERE IT WAS PUT' : ''}`;
     })
     .join(', ');
+}
+
+// Transfers that were all alike need no tally.
+function describeChosen({ chosen = [] }: BenchResult): string[] {
+  return chosen.length < 2 ? [] : [`chosen          ${formatTallies(chosen)}`];
 }
 
 function describeZeroCopy(result: BenchResult): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../base/random.js';
-import { SendWay, type SendWayName } from './send-way.js';
+import { RING_WAYS, SendWay, type SendWayName } from './send-way.js';
 
 const MIB = 1024 * 1024;
 const ROUNDS = 2000;
@@ -144,4 +144,13 @@ test('send way: few bytes begin with a copy, and change for a gain of 3 % either
   assert.equal(turns(40, 30), 'splice');
   assert.equal(turns(40, 40.5), 'splice');
   assert.equal(turns(40, 42.5), 'copy');
+});
+
+test('send way: through rings the words are about the cache', () => {
+  const learner = new SendWay(RING_WAYS);
+  assert.match(learner.reasonFor(MIB), /past the cache first/);
+  copied(learner, 100, () => 800);
+  assert.equal(learner.wayFor(MIB, false), 'copy');
+  const reason = 'auto: a copy through the cache took 0.80 × the time of a copy past it';
+  assert.equal(learner.reasonFor(MIB), reason);
 });

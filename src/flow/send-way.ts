@@ -1,7 +1,8 @@
 // Whether the payload of a session's transfers leaves as references to its pages or is copied by
 // the kernel. References cost a third of the sender's CPU, copies are faster on some machines and
 // under some congestion controls, and nobody can tell beforehand. So a session tries: for each size
-// it uses the way that was faster, and the other one now and then. Pure.
+// it uses the way that was faster, and the other one now and then. Likewise whether copies into
+// shared memory go past the cache, which is what no reference is there, or through the cache. Pure.
 
 export type SendWayName = 'splice' | 'copy';
 
@@ -43,14 +44,39 @@ interface SizeClass {
   reason: string;
 }
 
-const FIRST: Readonly<Record<SendWayName, string>> = {
-  splice: 'auto: by reference first, no copy has been tried',
-  copy: 'auto: by copy first, for so few bytes; no reference has been tried',
+/** How the two ways are called where they are explained. */
+interface WayWords {
+  readonly first: Readonly<Record<SendWayName, string>>;
+  readonly splice: string;
+  readonly copy: string;
+}
+
+export const SOCKET_WAYS: WayWords = {
+  first: {
+    splice: 'auto: by reference first, no copy has been tried',
+    copy: 'auto: by copy first, for so few bytes; no reference has been tried',
+  },
+  splice: 'references',
+  copy: 'a copy',
+};
+
+export const RING_WAYS: WayWords = {
+  first: {
+    splice: 'auto: past the cache first, through it has not been tried',
+    copy: 'auto: through the cache first, for so few bytes; past it has not been tried',
+  },
+  splice: 'a copy past it',
+  copy: 'a copy through the cache',
 };
 
 export class SendWay {
+  readonly #words: WayWords;
   /** By the power of two that the transfer's bytes reach. */
   readonly #classes: (SizeClass | undefined)[] = [];
+
+  constructor(words = SOCKET_WAYS) {
+    this.#words = words;
+  }
 
   /** `mayTry`: nothing else about this transfer is a trial. */
   wayFor(bytes: number, mayTry: boolean): SendWayName {
@@ -86,7 +112,9 @@ export class SendWay {
     const [used, tried] = [quartile(size.samples[size.current]), quartile(size.samples[other])];
     if (tried < used * gainOf(other, bytes)) size.current = other;
     const [splice, copy] = other === 'copy' ? [used, tried] : [tried, used];
-    size.reason = `auto: a copy took ${(copy / splice).toFixed(2)} × the time of references`;
+    const words = this.#words;
+    const ratio = (copy / splice).toFixed(2);
+    size.reason = `auto: ${words.copy} took ${ratio} × the time of ${words.splice}`;
   }
 
   #classOf(bytes: number): SizeClass {
@@ -100,7 +128,7 @@ export class SendWay {
       trials: 0,
       lanes: 0,
       samples: { splice: [], copy: [] },
-      reason: FIRST[current],
+      reason: this.#words.first[current],
     };
     this.#classes[index] = fresh;
     return fresh;

@@ -51,7 +51,7 @@ for (const [name, settings] of Object.entries(MODES)) {
     const receipt = await pair.drive(pair.session.write(blocks, { notify: 'landed' }).done);
     assert.ok(Buffer.from(target).equals(source));
     assert.equal(receipt.path, 'shm');
-    const copies = receipt.choices.find(({ name }) => name === 'copies');
+    const copies = receipt.choices.find((choice) => choice.name === 'copies');
     assert.equal(copies?.value === 'past the cache', process.arch === 'x64', copies?.reason);
     assert.deepEqual(
       receipt.channels.map(({ nic }) => nic),

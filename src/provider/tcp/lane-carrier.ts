@@ -177,6 +177,7 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
     const isPlain = memory === 'plain';
     const isLearning = isPlain && !chosen.isOwn;
     const given = { chosen, holders };
+    const isShared = session.facts.path === 'shm';
     const way = isLearning ? this.#learning.wayOf(session, operation, plan, given) : undefined;
     const slot = this.#options.table.allocate({
       operation: operation === 'write' ? OPERATION_WRITE : OPERATION_READ,
@@ -190,7 +191,8 @@ export class LaneCarrier implements Carrier<LaneSession, LaneRequest> {
       holders,
       isEven: holders === chosen.lanes.length && hasLinks(session),
       isByTurns: this.#learning.isByTurns(session),
-      isCopied: way === 'copy' || (isPlain && chosen.isOwn),
+      // What is not to be past the cache goes through it.
+      isCopied: isShared ? way !== 'splice' : way === 'copy' || (isPlain && chosen.isOwn),
       isStaged: !isPlain,
       source,
     });

@@ -5,14 +5,21 @@ import { at } from '../../base/assert.js';
 import type { Clock } from '../../base/clock.js';
 import { CHUNK_BYTES_FLOOR } from '../../flow/chunk-plan.js';
 import { type LaneMemory, type LaneSpread, LaneSpreads } from '../../flow/lane-spread.js';
-import { SendWay, type SendWayName, WAY_BYTES_MIN } from '../../flow/send-way.js';
+import {
+  RING_WAYS,
+  SendWay,
+  type SendWayName,
+  SOCKET_WAYS,
+  WAY_BYTES_MIN,
+} from '../../flow/send-way.js';
+import { pastCacheCode } from '../../os/fixed-memory.js';
 import type { DataOperation, Posted } from '../contract.js';
 import type { Choice } from '../receipt.js';
 import { type ChosenLanes, hasLinks, OWN_REASON } from './chosen-lanes.js';
 import { OPERATION_READ } from './lane/layout.js';
 import type { LaneSession } from './lane-carrier.js';
 import type { RequestPlan } from './lane-request.js';
-import { ringCopies } from './shm/ring-copies.js';
+import { RING_COPIES, throughCache } from './shm/ring-copies.js';
 import type { TransferTable } from './transfer-table.js';
 
 export interface LaneLearningOptions {
@@ -84,8 +91,7 @@ export class LaneLearning {
     { totalBytes }: RequestPlan,
     { chosen, holders }: GivenLanes,
   ): SendWayName | undefined {
-    if (this.#options.isWayOpen !== true || totalBytes < WAY_BYTES_MIN) return undefined;
-    if (session.facts.path === 'shm') return undefined;
+    if (totalBytes < WAY_BYTES_MIN || !this.#isWayOpen(session)) return undefined;
     const { spreads, ways } = this.#of(session);
     const spread = spreads.of(operation, 'plain');
     const most = chosen.lanes.length;
@@ -148,12 +154,18 @@ export class LaneLearning {
     if (this.isByTurns(session) && session.facts.agreement.channels > lanes && !chosen.isOwn) {
       choices.push({ name: 'channels', value: String(holders), reason: TURNS_REASON });
     }
-    if (session.facts.path === 'shm') choices.push(ringCopies());
     const way = this.#ways[slot];
-    if (way === undefined) return choices;
+    const isShared = session.facts.path === 'shm';
+    if (way === undefined) return isShared ? [...choices, throughCache()] : choices;
     const reason = this.#of(session).ways[this.#operationOf(slot)].reasonFor(bytes);
-    choices.push({ name: 'socket.sendBy', value: way, reason });
+    const name = isShared ? 'copies' : 'socket.sendBy';
+    choices.push({ name, value: isShared ? RING_COPIES[way] : way, reason });
     return choices;
+  }
+
+  // How payload goes through rings is no matter of sockets, nor of their setting.
+  #isWayOpen({ facts }: LaneSession): boolean {
+    return facts.path === 'shm' ? pastCacheCode() !== undefined : this.#options.isWayOpen === true;
   }
 
   #of(session: LaneSession): Learnt {
@@ -164,7 +176,8 @@ export class LaneLearning {
     const { isSameHost, path } = session.facts;
     const isFewer = isSameHost && (isNearPaced === true || path === 'shm');
     const most = isFewer ? nearLanes : Number.POSITIVE_INFINITY;
-    const ways = { write: new SendWay(), read: new SendWay() };
+    const words = path === 'shm' ? RING_WAYS : SOCKET_WAYS;
+    const ways = { write: new SendWay(words), read: new SendWay(words) };
     const learnt = { spreads: new LaneSpreads(laneBytes, most), ways };
     this.#learnt.set(session, learnt);
     return learnt;

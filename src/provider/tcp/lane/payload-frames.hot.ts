@@ -157,7 +157,8 @@ export function onReadRequest(
     return FRAME_TAKEN;
   }
   const bytes = words[word + WORD_OPERATION_BYTES]!;
-  const isCopied = core.isWayOpen && (words[word + WORD_KIND]! & FLAG_COPIED) !== 0;
+  const isAsked = (words[word + WORD_KIND]! & FLAG_COPIED) !== 0;
+  const isCopied = isAsked && (core.isWayOpen || !channel.port.isByReference);
   addServed(channel, words[word + WORD_REGION_SLOT]!, bytes, isCopied);
   return FRAME_TAKEN;
 }

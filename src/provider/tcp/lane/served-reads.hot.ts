@@ -142,14 +142,12 @@ function pushSegments(channel: Channel, slot: number, word: number): number {
 
 function hold(channel: Channel, slot: number, word: number): void {
   const { served, vector } = channel;
+  const isAsked = served.copied[slot] === 1;
   const isShort = served.bytes[slot]! < HELD_BYTES_MIN;
   // The checksum is of the bytes as they are now: its owner may change them while they are read.
-  const isCopied = isShort || served.copied[slot] === 1;
-  if (isCopied || !channel.port.isByReference || channel.isChecked) {
-    copyVector(vector);
-    return;
-  }
-  markHeld(channel, slot, word);
+  const mayHold = channel.port.isByReference && !isShort && !channel.isChecked;
+  if (mayHold && !isAsked) markHeld(channel, slot, word);
+  else if (isAsked || channel.port.isByReference) copyVector(vector);
 }
 
 // The peer confirms the answer, and until then its bytes stay as they are.

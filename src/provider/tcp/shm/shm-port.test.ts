@@ -64,7 +64,7 @@ function memory(t: TestContext, bytes: number): FixedMemory {
 
 function sendOne(port: ShmPort, at: FixedMemory, bytes: number): number {
   port.setSend(0, at.addr, bytes);
-  return port.send(0, 1);
+  return port.send(0, 1, true);
 }
 
 function receiveOne(port: ShmPort, at: FixedMemory, bytes: number): number {
@@ -86,7 +86,7 @@ function pump(from: ShmPort, to: ShmPort, source: FixedMemory, target: FixedMemo
         sent += bytes;
       }
     }
-    const result = count > first ? from.send(first, count) : 0;
+    const result = count > first ? from.send(first, count, random.nextChance(0.5)) : 0;
     if (result > 0) first = from.advanceSend(first, result);
     let entries = 0;
     for (let aimed = got; entries < 5 && aimed < total; entries++) {
@@ -258,7 +258,7 @@ test('shm port: nonsense in the sleep words costs bells, nothing else', (t) => {
   for (let sent = 0; sent < bytes; sent += 4096) {
     words[word + READER_SLEEPS] = sent - 7;
     client.setSend(0, source.addr + sent, 4096);
-    assert.equal(client.send(0, 1), 4096);
+    assert.equal(client.send(0, 1, true), 4096);
     server.setReceive(0, target.addr + sent, 4096);
     assert.equal(server.receive(1), 4096);
   }

@@ -9,15 +9,12 @@ export const EPROTO = 71;
 /** Copied before the other end is told, so that both copy at the same time. */
 const PIECE_BYTES = 32 * 1024;
 const MASK = RING_BYTES - 1;
+/** Shorter pieces are copied through the cache: heads and tables among them. */
+const PAST_CACHE_BYTES = 4096;
 /**
- * A writer's stores go past its cache from here on: the next to want the bytes is another core,
- * which would have to fetch every line out of this core's cache. Between distant cores that is a
- * tenth of what memory gives.
- */
-const PAST_CACHE_BYTES = 16 * 1024;
-/**
- * So much has landed further and further on, with steps of no more than the second: it will not
- * be found in a cache, whoever reads it, and to fetch lines that are overwritten costs a third.
+ * A reader's stores go past its cache where the writer's do, and so much has landed further and
+ * further on, with steps of no more than the second: it will not be found in a cache, whoever
+ * reads it, and to fetch lines that are overwritten costs a third.
  */
 const FORWARD_BYTES = 2 * 1024 * 1024;
 const STEP_BYTES_MAX = 16 * 1024 * 1024;
@@ -44,7 +41,7 @@ export function lookAtPeer(ring: RingEnd): number {
  * peer is to take or to send all of them.
  */
 export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected: boolean): number {
-  const isPastCache = bytes >= PAST_CACHE_BYTES && isLeftUnread(ring, addr, isExpected);
+  const isPast = isPastCache(ring, addr, bytes, isExpected);
   let moved = 0;
   while (moved < bytes) {
     let able = knownBytes(ring);
@@ -56,8 +53,8 @@ export function moveBytes(ring: RingEnd, addr: number, bytes: number, isExpected
     }
     const at = ring.position & MASK;
     const piece = pieceOf(bytes - moved, able, RING_BYTES - at);
-    if (ring.isWriter) copy(ring, isPastCache, ring.dataAddr + at, addr + moved, piece);
-    else copy(ring, isPastCache, addr + moved, ring.dataAddr + at, piece);
+    if (ring.isWriter) copy(ring, isPast, ring.dataAddr + at, addr + moved, piece);
+    else copy(ring, isPast, addr + moved, ring.dataAddr + at, piece);
     ring.position = (ring.position + piece) | 0;
     moved += piece;
     ring.unlooked += piece;
@@ -74,21 +71,24 @@ function pieceOf(wanted: number, able: number, toEnd: number): number {
   return piece < PIECE_BYTES ? piece : PIECE_BYTES;
 }
 
-function copy(
-  ring: RingEnd,
-  isPastCache: boolean,
-  target: number,
-  source: number,
-  bytes: number,
-): void {
-  if (isPastCache) ring.copyPastCache(target, source, bytes);
+function copy(ring: RingEnd, isPast: boolean, target: number, source: number, bytes: number): void {
+  if (isPast) ring.copyPastCache(target, source, bytes);
   else copyMemory(target, source, bytes);
 }
 
-/** Whether this core does well to keep the bytes out of its caches. */
-function isLeftUnread(ring: RingEnd, addr: number, isExpected: boolean): boolean {
-  if (ring.isWriter) return true;
-  return isExpected && ring.landedForward >= FORWARD_BYTES && isFurther(ring, addr);
+/** Whether the bytes stay out of this core's caches. */
+function isPastCache(ring: RingEnd, addr: number, bytes: number, isExpected: boolean): boolean {
+  if (bytes < PAST_CACHE_BYTES) return false;
+  if (ring.isWriter) return ring.isPastCache;
+  if (!isExpected || ring.landedForward < FORWARD_BYTES || !isFurther(ring, addr)) return false;
+  return Atomics.load(ring.words, ring.pastCacheWord) === 1;
+}
+
+/** A writer's, before it copies: the reader's way depends on it. */
+export function choosePastCache(ring: RingEnd, isPast: boolean): void {
+  if (ring.isPastCache === isPast) return;
+  ring.isPastCache = isPast;
+  Atomics.store(ring.words, ring.pastCacheWord, isPast ? 1 : 0);
 }
 
 // `moved` came to lie at `addr`.

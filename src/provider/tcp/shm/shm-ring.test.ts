@@ -4,8 +4,15 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createFixedMemory, destroyFixedMemory } from '../../../os/fixed-memory.js';
-import { directionOf, HEADER_BYTES, SHM_BYTES, TAIL, WRITER_SLEEPS } from './shm-layout.js';
-import { moveBytes } from './shm-ring.hot.js';
+import {
+  directionOf,
+  HEADER_BYTES,
+  PAST_CACHE,
+  SHM_BYTES,
+  TAIL,
+  WRITER_SLEEPS,
+} from './shm-layout.js';
+import { choosePastCache, moveBytes } from './shm-ring.hot.js';
 import { type Bell, RingEnd } from './shm-ring.js';
 import { moveVector } from './shm-vector.hot.js';
 import { ShmVector } from './shm-vector.js';
@@ -95,20 +102,15 @@ test('shm ring: a reader does not wait for the last entry, which may not come', 
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-const RING_KIB = 256;
+/** As much as is moved at once. */
+const STEP = 256 * KIB;
 
 /** A ring that counts what goes past the cache, and a peer that has always taken, or sent, all. */
 function openBusyRing(t: TestContext, isWriter: boolean) {
   const memory = createFixedMemory(SHM_BYTES);
   const words = new Int32Array(new SharedArrayBuffer(HEADER_BYTES));
-  const ring = new RingEnd(
-    { addr: memory.addr, int32: words },
-    'server',
-    isWriter,
-    noBell,
-    1,
-    true,
-  );
+  const shared = { addr: memory.addr, int32: words };
+  const ring = new RingEnd(shared, 'server', isWriter, noBell, 100, true);
   const own = createFixedMemory(64 * MIB, { isReserveOnly: true });
   t.after(() => [memory, own].forEach(destroyFixedMemory));
   const seen = { pastCache: 0 };
@@ -120,51 +122,62 @@ function openBusyRing(t: TestContext, isWriter: boolean) {
     },
   });
   const move = (at: number, bytes: number, isExpected = true): number => {
-    assert.ok(bytes <= RING_KIB * KIB, 'fits into the ring');
     words[ring.peerWord] = isWriter ? ring.position : (ring.position + bytes) | 0;
     seen.pastCache = 0;
     assert.equal(moveBytes(ring, own.addr + at, bytes, isExpected), bytes);
     return seen.pastCache;
   };
-  return { move };
+  return { ring, words, move };
 }
 
-test('shm ring: a writer’s payload goes past its cache, small pieces through', (t) => {
-  const { move } = openBusyRing(t, true);
-  assert.equal(move(0, 16 * KIB - 1), 0);
-  assert.equal(move(0, 16 * KIB), 16 * KIB);
-  assert.equal(move(0, RING_KIB * KIB), RING_KIB * KIB);
+test('shm ring: a writer goes past its cache where it is told to, and the other end hears', (t) => {
+  const { ring, words, move } = openBusyRing(t, true);
+  const said = () => words[directionOf('server', true).word + PAST_CACHE];
+  assert.equal(move(0, STEP), 0);
+  choosePastCache(ring, true);
+  assert.equal(said(), 1);
+  assert.equal(move(0, STEP), STEP);
+  // Heads and tables.
+  assert.equal(move(0, 4095), 0);
+  choosePastCache(ring, false);
+  assert.equal(said(), 0);
+  assert.equal(move(0, STEP), 0);
 });
 
-test('shm ring: what lands further and further on goes past the reader’s cache', (t) => {
-  const { move } = openBusyRing(t, false);
-  const step = RING_KIB * KIB;
+test('shm ring: what lands further and further on goes past the reader’s cache too', (t) => {
+  const { words, move } = openBusyRing(t, false);
+  const hint = directionOf('server', false).word + PAST_CACHE;
+  words[hint] = 1;
   let at = 0;
-  for (; at < 2 * MIB; at += step) assert.equal(move(at, step), 0, `${at}`);
-  assert.equal(move(at, step), step);
+  for (; at < 2 * MIB; at += STEP) assert.equal(move(at, STEP), 0, `${at}`);
+  assert.equal(move(at, STEP), STEP);
   // Heads behind a payload are neither in the way nor meant.
-  assert.equal(move(60 * MIB, step, false), 0);
-  assert.equal(move(at + 2 * step, step), step);
-  assert.equal(move(at + 3 * step, 16 * KIB - 1), 0);
+  assert.equal(move(60 * MIB, STEP, false), 0);
+  assert.equal(move(at + 2 * STEP, STEP), STEP);
+  assert.equal(move(at + 3 * STEP, 4095), 0);
+  for (const nonsense of [0, 2, -1]) {
+    words[hint] = nonsense;
+    assert.equal(move(at + 4 * STEP, STEP), 0, `${nonsense}`);
+  }
 });
 
 test('shm ring: a step back, or far away, is through the cache until it has gone on again', (t) => {
-  const { move } = openBusyRing(t, false);
-  const step = RING_KIB * KIB;
+  const { words, move } = openBusyRing(t, false);
+  words[directionOf('server', false).word + PAST_CACHE] = 1;
   for (const [from, to] of [
     [2 * MIB, 0],
     [0, 40 * MIB],
   ] as const) {
-    for (let at = from; at < from + 2 * MIB; at += step) move(at, step);
-    assert.equal(move(from + 2 * MIB, step), step);
-    assert.equal(move(to, step), 0, `to ${to}`);
+    for (let at = from; at < from + 2 * MIB; at += STEP) move(at, STEP);
+    assert.equal(move(from + 2 * MIB, STEP), STEP);
+    assert.equal(move(to, STEP), 0, `to ${to}`);
   }
 });
 
 test('shm ring: 1 MiB that lands in one place again and again stays in the cache', (t) => {
-  const { move } = openBusyRing(t, false);
-  const step = RING_KIB * KIB;
+  const { words, move } = openBusyRing(t, false);
+  words[directionOf('server', false).word + PAST_CACHE] = 1;
   for (let round = 0; round < 20; round++) {
-    for (let at = 0; at < MIB; at += step) assert.equal(move(at, step), 0);
+    for (let at = 0; at < MIB; at += STEP) assert.equal(move(at, STEP), 0);
   }
 });
