@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at } from '../base/assert.js';
 import { seededRandom } from '../base/random.js';
 import { RING_WAYS, SendWay, type SendWayName } from './send-way.js';
 
@@ -59,7 +60,7 @@ test('send way: a table of machines, with and without noise', () => {
       const label = `${copyUs} µs, noise ${noise}, seed ${seed}: ${JSON.stringify(course)}`;
       assert.equal(course.last, last, label);
       assert.ok(course.settledAt <= 40 || noise > 0, label);
-      assert.ok(course.changes <= (noise > 0 ? 3 : 1), label);
+      assert.ok(course.changes <= (noise > 0 ? 6 : 1), label);
       // A copy that gains less than 5 % is left alone for its CPU.
       assert.ok(course.cost < (copyUs === 960 ? 0.05 : 0.02), label);
     }
@@ -80,6 +81,17 @@ test('send way: what has become faster is found again', () => {
   assert.equal(turns(1000, 1200), 'splice');
 });
 
+test('send way: what is hardly slower is tried often, what is far slower seldom', () => {
+  const gaps = (copyUs: number): number => {
+    const turns = copied(new SendWay(), 5000, () => copyUs).slice(-2);
+    return at(turns, 1) - at(turns, 0);
+  };
+  assert.equal(gaps(1010), 17);
+  assert.equal(gaps(1200), 41);
+  assert.equal(gaps(2000), 201);
+  assert.equal(gaps(9000), 503);
+});
+
 /** Which of `count` transfers were copied, where a copy takes so long against 1000. */
 function copied(learner: SendWay, count: number, copyUs: (turn: number) => number): number[] {
   const turns: number[] = [];
@@ -94,13 +106,13 @@ function copied(learner: SendWay, count: number, copyUs: (turn: number) => numbe
 test('send way: two clear losses are enough to know, and are looked at again all the same', () => {
   assert.deepEqual(
     copied(new SendWay(), 300, () => 2000),
-    [5, 10],
+    [5, 10, 211],
   );
   assert.equal(copied(new SendWay(), 60, () => 1300).length, 5);
   // Two that something else had slowed down.
   const learner = new SendWay();
   const later = copied(learner, 1000, (turn) => (turn <= 10 ? 2000 : 800));
-  assert.equal(later[2], 378);
+  assert.equal(later[2], 211);
   assert.equal(learner.wayFor(MIB, false), 'copy');
   assert.match(learner.reasonFor(MIB), /0\.80/);
 });

@@ -15,11 +15,14 @@ const SAMPLES = 8;
 const SAMPLES_MIN = 5;
 /** Of the samples in order: noise only ever slows, so the faster ones tell more. */
 const QUARTILE = 0.25;
-/** Every so many transfers of a size are a trial, until both ways are known and later. */
+/** Every so many transfers of a size are a trial, until both ways are known. */
 // Not those of the spread over lanes; and odd: programs post in rounds of even numbers, and the
 // trial shall not always meet the same one.
 const TRIAL_TURNS = 5;
-const SETTLED_TRIAL_TURNS = 63;
+/** Later a trial comes when it costs no more than this share, within these limits. */
+const TRIAL_COST = 0.005;
+const SETTLED_TURNS_MIN = 17;
+const SETTLED_TURNS_MAX = 503;
 /**
  * A change must pay. Of few bytes a copy costs no more CPU than references, and either must be
  * faster by the first; of more it must be faster by the second to be worth its CPU, and a reference
@@ -27,9 +30,6 @@ const SETTLED_TRIAL_TURNS = 63;
  */
 const GAIN_OF_EITHER = 0.97;
 const GAIN_OF_COPY = 0.95;
-/** A way that was slower by this is tried once in so many trials: things may change. */
-const HOPELESS = 1.25;
-const HOPELESS_TRIALS = 8;
 /** Who lost by so much twice need not lose three times more to be known. */
 const CLEAR_LOSS = 1.5;
 const CLEAR_SAMPLES = 2;
@@ -37,7 +37,7 @@ const CLEAR_SAMPLES = 2;
 interface SizeClass {
   current: SendWayName;
   turns: number;
-  trials: number;
+  triedAt: number;
   /** Lanes with which the samples were taken: with others all is new. */
   lanes: number;
   readonly samples: Record<SendWayName, number[]>;
@@ -81,12 +81,11 @@ export class SendWay {
   /** `mayTry`: nothing else about this transfer is a trial. */
   wayFor(bytes: number, mayTry: boolean): SendWayName {
     const size = this.#classOf(bytes);
-    if (mayTry) size.turns++;
-    const period = isKnown(size) ? SETTLED_TRIAL_TURNS : TRIAL_TURNS;
-    if (!mayTry || size.turns % period !== 0) return size.current;
-    size.trials++;
-    const isDue = !isHopeless(size) || size.trials % HOPELESS_TRIALS === 0;
-    return isDue ? otherThan(size.current) : size.current;
+    if (!mayTry) return size.current;
+    size.turns++;
+    if (size.turns - size.triedAt < turnsToTrial(size)) return size.current;
+    size.triedAt = size.turns;
+    return otherThan(size.current);
   }
 
   onDone(bytes: number, durationUs: number, way: SendWayName, lanes: number): void {
@@ -125,7 +124,7 @@ export class SendWay {
     const fresh: SizeClass = {
       current,
       turns: 0,
-      trials: 0,
+      triedAt: 0,
       lanes: 0,
       samples: { splice: [], copy: [] },
       reason: this.#words.first[current],
@@ -151,8 +150,11 @@ function isKnown(size: SizeClass): boolean {
   return tried.length >= SAMPLES_MIN || (tried.length >= CLEAR_SAMPLES && loss(size) > CLEAR_LOSS);
 }
 
-function isHopeless(size: SizeClass): boolean {
-  return isKnown(size) && loss(size) > HOPELESS;
+/** What is hardly slower is looked at often, what was far slower now and then: things change. */
+function turnsToTrial(size: SizeClass): number {
+  if (!isKnown(size)) return TRIAL_TURNS;
+  const worth = Math.ceil((loss(size) - 1) / TRIAL_COST) | 1;
+  return Math.max(SETTLED_TURNS_MIN, Math.min(SETTLED_TURNS_MAX, worth));
 }
 
 /** Of the way that is tried, against the one in use. */

@@ -4,7 +4,7 @@
 //
 //   0     magic, version, ring bytes
 //   128   proof by the client that it was the one who got the memory
-//   1024  client → server: tail, head, writer sleeps, reader sleeps, past cache, 128 bytes apart
+//   1024  client → server: tail, head, writer sleeps, reader sleeps, 128 bytes apart
 //   2048  server → client: the same
 //   4096  ring client → server, then ring server → client
 
@@ -29,8 +29,6 @@ export const TAIL = 0;
 export const HEAD = LINE_WORDS;
 export const WRITER_SLEEPS = 2 * LINE_WORDS;
 export const READER_SLEEPS = 3 * LINE_WORDS;
-/** 1 while the writer copies past its cache, and the reader does well to do so too; a hint. */
-export const PAST_CACHE = 4 * LINE_WORDS;
 
 export type ShmSide = 'client' | 'server';
 

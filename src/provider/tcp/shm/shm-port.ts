@@ -12,7 +12,7 @@ import { type FixedMemory, openFixedMemory } from '../../../os/fixed-memory.js';
 import { type PolledPort, WOULD_BLOCK } from '../port/stream-port.js';
 import { HEADER_BYTES, PROOF_WORD, RING_BYTES } from './shm-layout.js';
 import type { ShmLink } from './shm-link.js';
-import { choosePastCache, knownBytes, lookAtPeer, sayAsleep, sayAwake } from './shm-ring.hot.js';
+import { knownBytes, lookAtPeer, sayAsleep, sayAwake } from './shm-ring.hot.js';
 import { type Bell, RingEnd } from './shm-ring.js';
 import { advanceVector, moveVector } from './shm-vector.hot.js';
 import { ShmVector } from './shm-vector.js';
@@ -71,7 +71,7 @@ export class ShmPort implements PolledPort, Bell {
   /** `isHeld`: nothing is copied by the kernel here; the copies go past the cache. */
   send(first: number, count: number, isHeld: boolean): number {
     if (!this.#mayMove()) return WOULD_BLOCK;
-    choosePastCache(this.#out, isHeld);
+    this.#out.isPastCache = isHeld;
     const sent = moveVector(this.#out, this.#sending, first, count);
     return sent === 0 ? WOULD_BLOCK : sent;
   }

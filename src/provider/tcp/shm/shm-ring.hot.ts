@@ -12,9 +12,9 @@ const MASK = RING_BYTES - 1;
 /** Shorter pieces are copied through the cache: heads and tables among them. */
 const PAST_CACHE_BYTES = 4096;
 /**
- * A reader's stores go past its cache where the writer's do, and so much has landed further and
- * further on, with steps of no more than the second: it will not be found in a cache, whoever
- * reads it, and to fetch lines that are overwritten costs a third.
+ * A reader's stores go past its cache where so much has landed further and further on, with steps
+ * of no more than the second: it will not be found in a cache, whoever reads it, and to fetch
+ * lines that are overwritten costs a third.
  */
 const FORWARD_BYTES = 2 * 1024 * 1024;
 const STEP_BYTES_MAX = 16 * 1024 * 1024;
@@ -80,15 +80,7 @@ function copy(ring: RingEnd, isPast: boolean, target: number, source: number, by
 function isPastCache(ring: RingEnd, addr: number, bytes: number, isExpected: boolean): boolean {
   if (bytes < PAST_CACHE_BYTES) return false;
   if (ring.isWriter) return ring.isPastCache;
-  if (!isExpected || ring.landedForward < FORWARD_BYTES || !isFurther(ring, addr)) return false;
-  return Atomics.load(ring.words, ring.pastCacheWord) === 1;
-}
-
-/** A writer's, before it copies: the reader's way depends on it. */
-export function choosePastCache(ring: RingEnd, isPast: boolean): void {
-  if (ring.isPastCache === isPast) return;
-  ring.isPastCache = isPast;
-  Atomics.store(ring.words, ring.pastCacheWord, isPast ? 1 : 0);
+  return isExpected && ring.landedForward >= FORWARD_BYTES && isFurther(ring, addr);
 }
 
 // `moved` came to lie at `addr`.

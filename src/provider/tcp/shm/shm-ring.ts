@@ -9,7 +9,6 @@ import { type Copy, pastCacheCopy } from '../../../os/fixed-memory.js';
 import {
   directionOf,
   HEAD,
-  PAST_CACHE,
   READER_SLEEPS,
   type ShmSide,
   TAIL,
@@ -45,7 +44,6 @@ export class RingEnd {
   readonly peerWord: number;
   readonly ownSleepsWord: number;
   readonly peerSleepsWord: number;
-  readonly pastCacheWord: number;
   readonly looksMax: number;
   readonly canWait: boolean;
   /** For bytes that another core reads next, or nobody soon. */
@@ -58,7 +56,7 @@ export class RingEnd {
   published = 0;
   /** The peer's position as last seen and checked. */
   peer = 0;
-  /** A writer's: how the vector in hand is copied, as the shared word says. */
+  /** A writer's: how the vector in hand is copied. */
   isPastCache = false;
   /** A reader's: where the last payload ended, and how much landed without a step back. */
   landedTo = FLOAT_ZERO;
@@ -81,7 +79,6 @@ export class RingEnd {
     this.peerWord = word + (isWriter ? HEAD : TAIL);
     this.ownSleepsWord = word + (isWriter ? WRITER_SLEEPS : READER_SLEEPS);
     this.peerSleepsWord = word + (isWriter ? READER_SLEEPS : WRITER_SLEEPS);
-    this.pastCacheWord = word + PAST_CACHE;
     this.looksMax = looksMax;
     this.canWait = canWait;
     this.looksLeft = looksMax;
