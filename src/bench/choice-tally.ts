@@ -72,7 +72,8 @@ function isOwn({ name, reason }: Choice): boolean {
 export function formatTallies(tallies: readonly ChoiceTally[]): string {
   const all = tallies.reduce((sum, { transfers }) => sum + transfers, 0);
   const texts = tallies.map(({ choices, transfers, gigabytesPerSecond }) => {
-    return `${formatKind(choices)}: ${transfers} of ${all} at ${gigabytesPerSecond.toFixed(2)} GB/s`;
+    const rate = gigabytesPerSecond.toFixed(2);
+    return `${formatKind(choices)}: ${transfers} of ${all} at ${rate} GB/s`;
   });
   return texts.join('; ');
 }

@@ -5,6 +5,7 @@
 
 import { assert, at } from '../base/assert.js';
 import type { LaneIndex } from '../base/quantity.js';
+import { middle } from './middle.js';
 
 const LANE_BYTES = 2 * 1024 * 1024;
 /** The same where lanes copy each byte once more at an end: a byte is worth more of a lane. */
@@ -213,12 +214,6 @@ function judge(size: SizeClass, { lanes, before, tried, after }: Trial): void {
   size.used = [];
   size.ratios = [];
   size.triedAt = [];
-}
-
-/** The median; of two in the middle the greater. */
-function middle(samples: readonly number[]): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  return at(sorted, Math.floor(sorted.length / 2));
 }
 
 /**

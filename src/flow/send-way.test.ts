@@ -158,6 +158,25 @@ test('send way: few bytes begin with a copy, and change for a gain of 3 % either
   assert.equal(turns(40, 42.5), 'copy');
 });
 
+test('send way: slow moments are not taken for a slow way', () => {
+  for (let seed = 1; seed <= 50; seed++) {
+    const random = seededRandom(seed);
+    const learner = new SendWay();
+    let [slowness, left, wrong] = [1, 0, 0];
+    for (let turn = 0; turn < ROUNDS; turn++) {
+      if (left-- === 0) {
+        left = random.nextBetween(4, 15);
+        slowness = slowness === 1 ? 1.8 : 1;
+      }
+      const way = learner.wayFor(MIB, true);
+      const noise = 1 + random.nextFloat() / 5;
+      learner.onDone(MIB, (way === 'copy' ? 1250 : 1000) * slowness * noise, way, 1);
+      if (learner.wayFor(MIB, false) === 'copy') wrong++;
+    }
+    assert.equal(wrong, 0, `seed ${seed}`);
+  }
+});
+
 test('send way: through rings the words are about the cache', () => {
   const learner = new SendWay(RING_WAYS);
   assert.match(learner.reasonFor(MIB), /past the cache first/);

@@ -4,17 +4,22 @@
 // it uses the way that was faster, and the other one now and then. Likewise whether copies into
 // shared memory go past the cache, which is what no reference is there, or through the cache. Pure.
 
+import { middle } from './middle.js';
+
 export type SendWayName = 'splice' | 'copy';
 
 /** Shorter payload is copied in any case. */
 export const WAY_BYTES_MIN = 64 * 1024;
 /** Below it a copy comes first: it is sooner done, and costs hardly more CPU than references. */
 const COPY_FIRST_BYTES = 128 * 1024;
-/** Samples of each way that count, the newest; and how many of both a change needs. */
-const SAMPLES = 8;
-const SAMPLES_MIN = 5;
-/** Of the samples in order: noise only ever slows, so the faster ones tell more. */
-const QUARTILE = 0.25;
+/**
+ * A trial is held against so many usual transfers before it, and as many after it, of which the
+ * faster side counts: a slow moment shall not look like a slow way.
+ */
+const SIDE_RUN = 3;
+/** Ratios of trials that count, the newest; and how many a change needs. */
+const RATIOS_MAX = 8;
+const RATIOS_MIN = 5;
 /** Every so many transfers of a size are a trial, until both ways are known. */
 // Not those of the spread over lanes; and odd: programs post in rounds of even numbers, and the
 // trial shall not always meet the same one.
@@ -32,15 +37,26 @@ const GAIN_OF_EITHER = 0.97;
 const GAIN_OF_COPY = 0.95;
 /** Who lost by so much twice need not lose three times more to be known. */
 const CLEAR_LOSS = 1.5;
-const CLEAR_SAMPLES = 2;
+const CLEAR_RATIOS = 2;
+
+/** Times of a byte: of usual transfers just before, of the one that was tried, and just after. */
+interface Trial {
+  readonly before: number;
+  tried: number | undefined;
+  readonly after: number[];
+}
 
 interface SizeClass {
   current: SendWayName;
   turns: number;
   triedAt: number;
-  /** Lanes with which the samples were taken: with others all is new. */
+  /** Lanes with which all was measured: with others all is new. */
   lanes: number;
-  readonly samples: Record<SendWayName, number[]>;
+  /** Times of a byte of the newest usual transfers. */
+  used: number[];
+  /** What the other way took of the time of this one, by trial. */
+  ratios: number[];
+  trial: Trial | undefined;
   reason: string;
 }
 
@@ -83,21 +99,28 @@ export class SendWay {
     const size = this.#classOf(bytes);
     if (!mayTry) return size.current;
     size.turns++;
-    if (size.turns - size.triedAt < turnsToTrial(size)) return size.current;
+    const isDue = size.turns - size.triedAt >= turnsToTrial(size);
+    if (!isDue || size.used.length < SIDE_RUN) return size.current;
     size.triedAt = size.turns;
+    // Another that has not ended by now does not count.
+    size.trial = { before: middle(size.used), tried: undefined, after: [] };
     return otherThan(size.current);
   }
 
   onDone(bytes: number, durationUs: number, way: SendWayName, lanes: number): void {
     const size = this.#classOf(bytes);
-    if (lanes !== size.lanes) {
-      size.lanes = lanes;
-      for (const samples of Object.values(size.samples)) samples.length = 0;
+    if (lanes !== size.lanes) beginAnew(size, lanes);
+    const { trial } = size;
+    const time = durationUs / bytes;
+    if (way !== size.current) {
+      if (trial !== undefined) trial.tried ??= time;
+      return;
     }
-    const samples = size.samples[way];
-    if (samples.length === SAMPLES) samples.shift();
-    samples.push(durationUs / bytes);
-    if (way !== size.current) this.#judge(size, bytes);
+    size.used.push(time);
+    if (size.used.length > SIDE_RUN) size.used.shift();
+    if (trial?.tried === undefined) return;
+    trial.after.push(time);
+    if (trial.after.length === SIDE_RUN) this.#judge(size, bytes, trial, trial.tried);
   }
 
   /** Why transfers of so many bytes go as they do. */
@@ -105,15 +128,19 @@ export class SendWay {
     return this.#classOf(bytes).reason;
   }
 
-  #judge(size: SizeClass, bytes: number): void {
+  #judge(size: SizeClass, bytes: number, { before, after }: Trial, tried: number): void {
+    size.trial = undefined;
+    size.ratios.push(tried / Math.min(before, middle(after)));
+    if (size.ratios.length > RATIOS_MAX) size.ratios.shift();
     if (!isKnown(size)) return;
+    const ratio = middle(size.ratios);
     const other = otherThan(size.current);
-    const [used, tried] = [quartile(size.samples[size.current]), quartile(size.samples[other])];
-    if (tried < used * gainOf(other, bytes)) size.current = other;
-    const [splice, copy] = other === 'copy' ? [used, tried] : [tried, used];
     const words = this.#words;
-    const ratio = (copy / splice).toFixed(2);
-    size.reason = `auto: ${words.copy} took ${ratio} × the time of ${words.splice}`;
+    const ofCopy = (other === 'copy' ? ratio : 1 / ratio).toFixed(2);
+    size.reason = `auto: ${words.copy} took ${ofCopy} × the time of ${words.splice}`;
+    if (ratio >= gainOf(other, bytes)) return;
+    size.current = other;
+    beginAnew(size, size.lanes);
   }
 
   #classOf(bytes: number): SizeClass {
@@ -121,17 +148,21 @@ export class SendWay {
     const known = this.#classes[index];
     if (known !== undefined) return known;
     const current = bytes < COPY_FIRST_BYTES ? 'copy' : 'splice';
+    const reason = this.#words.first[current];
     const fresh: SizeClass = {
-      current,
-      turns: 0,
-      triedAt: 0,
-      lanes: 0,
-      samples: { splice: [], copy: [] },
-      reason: this.#words.first[current],
+      ...{ current, turns: 0, triedAt: 0, lanes: 0, reason },
+      ...{ used: [], ratios: [], trial: undefined },
     };
     this.#classes[index] = fresh;
     return fresh;
   }
+}
+
+function beginAnew(size: SizeClass, lanes: number): void {
+  size.lanes = lanes;
+  size.used = [];
+  size.ratios = [];
+  size.trial = undefined;
 }
 
 function gainOf(way: SendWayName, bytes: number): number {
@@ -143,26 +174,14 @@ function otherThan(way: SendWayName): SendWayName {
   return way === 'splice' ? 'copy' : 'splice';
 }
 
-function isKnown(size: SizeClass): boolean {
-  const { current, samples } = size;
-  const tried = samples[otherThan(current)];
-  if (samples[current].length < SAMPLES_MIN) return false;
-  return tried.length >= SAMPLES_MIN || (tried.length >= CLEAR_SAMPLES && loss(size) > CLEAR_LOSS);
+function isKnown({ ratios }: SizeClass): boolean {
+  if (ratios.length >= RATIOS_MIN) return true;
+  return ratios.length >= CLEAR_RATIOS && middle(ratios) > CLEAR_LOSS;
 }
 
 /** What is hardly slower is looked at often, what was far slower now and then: things change. */
 function turnsToTrial(size: SizeClass): number {
   if (!isKnown(size)) return TRIAL_TURNS;
-  const worth = Math.ceil((loss(size) - 1) / TRIAL_COST) | 1;
+  const worth = Math.ceil((middle(size.ratios) - 1) / TRIAL_COST) | 1;
   return Math.max(SETTLED_TURNS_MIN, Math.min(SETTLED_TURNS_MAX, worth));
-}
-
-/** Of the way that is tried, against the one in use. */
-function loss({ current, samples }: SizeClass): number {
-  return quartile(samples[otherThan(current)]) / quartile(samples[current]);
-}
-
-function quartile(samples: readonly number[]): number {
-  const sorted = [...samples].sort((a, b) => a - b);
-  return sorted[Math.floor((sorted.length - 1) * QUARTILE)] ?? Number.NaN;
 }
