@@ -95,7 +95,7 @@ export const TRANSFER_BLOCK = declareBlock(
     copied: int32(
       60,
       'main',
-      '1: the kernel copies the payload, at either end, that may go by reference',
+      '1: payload that may go by reference, or past the cache, is copied, at either end',
     ),
     remotesAt: float64(64, 'main', `remote regions ${ARENA}`),
     pairsAt: float64(72, 'main', `descriptor pairs ${ARENA}`),

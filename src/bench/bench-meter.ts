@@ -51,9 +51,10 @@ export class BenchMeter {
   }
 
   countTransfer(transfer: Transfer, postUs: number): void {
-    const { durationUs, bytes, choices } = transfer.receipt();
+    const receipt = transfer.receipt();
+    const { durationUs } = receipt;
     this.latencyUs.add(durationUs);
-    this.choices.add(choices, bytes, durationUs);
+    this.choices.add(receipt);
     this.postUs.add(postUs);
     // The transfer's own clock starts within the call.
     this.flightUs.add(Math.max(0, durationUs - postUs));

@@ -2,16 +2,22 @@
 // which way. A figure that hangs on a wrong choice, or on trials of others, shows here. Bounded: as
 // many kinds as there are.
 
+import { plural } from '../base/units.js';
 import type { Receipt } from '../engine/internal.js';
 
 type Choice = Receipt['choices'][number];
+type TallyReceipt = Pick<Receipt, 'operation' | 'choices' | 'bytes' | 'durationUs'>;
 
 /** Transfers of one kind. */
 export interface ChoiceTally {
+  readonly operation: Receipt['operation'];
   /** By name: what they were given. */
   readonly choices: Readonly<Record<string, string>>;
   readonly transfers: number;
-  /** 10^9 bytes per second of these alone: all bytes over all of their time. */
+  /**
+   * 10^9 bytes per second of each alone: all of their bytes over the sum of their times, from post
+   * to confirmed. Of several in flight at once each has a part of the whole.
+   */
   readonly gigabytesPerSecond: number;
   /** Number of the first and of the last of them, from 0, among all that were measured. */
   readonly first: number;
@@ -19,6 +25,7 @@ export interface ChoiceTally {
 }
 
 interface Kind {
+  readonly operation: Receipt['operation'];
   readonly choices: Readonly<Record<string, string>>;
   readonly first: number;
   last: number;
@@ -35,30 +42,35 @@ export class ChoiceTallies {
   readonly #kinds = new Map<string, Kind>();
   #transfers = 0;
 
-  add(choices: readonly Choice[], bytes: number, durationUs: number): void {
+  add(receipt: TallyReceipt): void {
     const index = this.#transfers++;
-    let key = '';
-    for (const choice of choices) if (isOwn(choice)) key += `${choice.name}=${choice.value} `;
-    if (key === '') return;
-    const kind = this.#kinds.get(key) ?? this.#open(key, choices, index);
+    let own = '';
+    for (const choice of receipt.choices) {
+      if (isOwn(choice)) own += `${choice.name}=${choice.value} `;
+    }
+    if (own === '') return;
+    const key = `${receipt.operation} ${own}`;
+    const kind = this.#kinds.get(key) ?? this.#open(key, receipt, index);
     kind.last = index;
     kind.transfers++;
-    kind.bytes += bytes;
-    kind.durationUs += durationUs;
+    kind.bytes += receipt.bytes;
+    kind.durationUs += receipt.durationUs;
   }
 
   /** The most frequent first; none where nothing was left to the engine. */
   all(): readonly ChoiceTally[] {
     const kinds = [...this.#kinds.values()].sort((a, b) => b.transfers - a.transfers);
-    return kinds.map(({ choices, transfers, bytes, durationUs, first, last }) => {
-      return { choices, transfers, gigabytesPerSecond: bytes / durationUs / 1000, first, last };
+    return kinds.map(({ operation, choices, transfers, bytes, durationUs, first, last }) => {
+      const gigabytesPerSecond = bytes / durationUs / 1000;
+      return { operation, choices, transfers, gigabytesPerSecond, first, last };
     });
   }
 
-  #open(key: string, choices: readonly Choice[], first: number): Kind {
+  #open(key: string, { operation, choices }: TallyReceipt, first: number): Kind {
     const own = choices.filter(isOwn).map(({ name, value }) => [name, value]);
     const names = Object.fromEntries(own) as Record<string, string>;
-    const kind = { choices: names, first, last: first, transfers: 0, bytes: 0, durationUs: 0 };
+    const none = { last: first, transfers: 0, bytes: 0, durationUs: 0 };
+    const kind = { operation, choices: names, first, ...none };
     this.#kinds.set(key, kind);
     return kind;
   }
@@ -71,17 +83,20 @@ function isOwn({ name, reason }: Choice): boolean {
 /** `2 lanes, splice: 95 of 100 at 9.10 GB/s; …` */
 export function formatTallies(tallies: readonly ChoiceTally[]): string {
   const all = tallies.reduce((sum, { transfers }) => sum + transfers, 0);
-  const texts = tallies.map(({ choices, transfers, gigabytesPerSecond }) => {
-    const rate = gigabytesPerSecond.toFixed(2);
-    return `${formatKind(choices)}: ${transfers} of ${all} at ${rate} GB/s`;
+  const isMixed = new Set(tallies.map(({ operation }) => operation)).size > 1;
+  const texts = tallies.map(({ operation, choices, transfers, gigabytesPerSecond }) => {
+    const what = isMixed ? `${operation}, ${formatKind(choices)}` : formatKind(choices);
+    return `${what}: ${transfers} of ${all} at ${gigabytesPerSecond.toFixed(2)} GB/s`;
   });
   return texts.join('; ');
 }
 
+const NOUNS: Readonly<Record<string, string>> = { lanes: 'lane', channels: 'channel' };
+
 function formatKind(choices: ChoiceTally['choices']): string {
   const words = Object.entries(choices).map(([name, value]) => {
-    if (name !== 'lanes' && name !== 'channels') return value;
-    return value === '1' ? `1 ${name.slice(0, -1)}` : `${value} ${name}`;
+    const noun = NOUNS[name];
+    return noun === undefined ? value : plural(Number(value), noun);
   });
   return words.join(', ');
 }

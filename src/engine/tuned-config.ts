@@ -22,7 +22,7 @@ export function tunedServed(config: Config): Config {
   return tuneServed(config, factsOf(config));
 }
 
-/** How many lanes a transfer to a peer on this host begins with: all that somebody asked for. */
+/** See nearLanes; all that somebody asked for. */
 export function nearLanesHere(config: Config): number {
   if (isByHand(config, 'lane.count')) return config.values['lane.count'];
   return nearLanes(availableParallelism());

@@ -43,8 +43,8 @@ function chooseLanes(config: Config, { cpus, nics }: TuningFacts): ChosenCount {
 }
 
 /**
- * For a peer on this host, which has as many lanes here: two of each end on two CPUs cost up to a
- * quarter of one's rate.
+ * What a transfer to a peer on this host, which has as many lanes here, begins with over paced
+ * connections and through shared memory: two of each end on two CPUs cost up to a quarter there.
  */
 export function nearLanes(cpus: number): number {
   return Math.max(1, Math.floor(cpus / CPUS_PER_LANE));

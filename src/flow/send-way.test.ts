@@ -60,6 +60,7 @@ test('send way: a table of machines, with and without noise', () => {
       const label = `${copyUs} µs, noise ${noise}, seed ${seed}: ${JSON.stringify(course)}`;
       assert.equal(course.last, last, label);
       assert.ok(course.settledAt <= 40 || noise > 0, label);
+      // Each change begins anew, so that one by chance is undone within some thirty transfers.
       assert.ok(course.changes <= (noise > 0 ? 6 : 1), label);
       // A copy that gains less than 5 % is left alone for its CPU.
       assert.ok(course.cost < (copyUs === 960 ? 0.05 : 0.02), label);
@@ -156,6 +157,45 @@ test('send way: few bytes begin with a copy, and change for a gain of 3 % either
   assert.equal(turns(40, 30), 'splice');
   assert.equal(turns(40, 40.5), 'splice');
   assert.equal(turns(40, 42.5), 'copy');
+});
+
+test('send way: however many are in flight at once, it learns', () => {
+  for (let flight = 1; flight <= 128; flight++) {
+    const learner = new SendWay();
+    const posted: SendWayName[] = [];
+    const turns = (count: number, copyUs: number): SendWayName => {
+      for (let turn = 0; turn < count; turn++) {
+        posted.push(learner.wayFor(MIB, true));
+        if (posted.length < flight) continue;
+        const way = at(posted, 0);
+        posted.shift();
+        learner.onDone(MIB, way === 'copy' ? copyUs : 1000, way, 1);
+      }
+      return learner.wayFor(MIB, false);
+    };
+    assert.equal(turns(1000, 600), 'copy', `${flight} in flight`);
+    assert.equal(turns(3000, 1400), 'splice', `${flight} in flight`);
+  }
+});
+
+test('send way: a trial whose transfer fails is given up', () => {
+  const learner = new SendWay();
+  const ends = (count: number, isFailing: boolean): void => {
+    for (let turn = 0; turn < count; turn++) {
+      const way = learner.wayFor(MIB, true);
+      if (way === 'copy' && isFailing) continue;
+      learner.onDone(MIB, way === 'copy' ? 500 : 1000, way, 1);
+    }
+  };
+  ends(100, true);
+  ends(1100, false);
+  assert.equal(learner.wayFor(MIB, false), 'copy');
+});
+
+test('send way: one slow moment among two trials is no clear loss', () => {
+  const learner = new SendWay();
+  copied(learner, 60, (turn) => (turn <= 5 ? 4000 : 600));
+  assert.equal(learner.wayFor(MIB, false), 'copy');
 });
 
 test('send way: slow moments are not taken for a slow way', () => {

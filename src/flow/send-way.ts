@@ -28,13 +28,10 @@ const TRIAL_TURNS = 5;
 const TRIAL_COST = 0.005;
 const SETTLED_TURNS_MIN = 17;
 const SETTLED_TURNS_MAX = 503;
-/**
- * A change must pay. Of few bytes a copy costs no more CPU than references, and either must be
- * faster by the first; of more it must be faster by the second to be worth its CPU, and a reference
- * need only be as fast. Whoever sets nothing stays within the second of the best.
- */
-const GAIN_OF_EITHER = 0.97;
-const GAIN_OF_COPY = 0.95;
+/** No other begins while a trial is out; after so many one that never ends is given up. */
+const LOST_TURNS = 1001;
+/** What a change must gain where bytes are so few that both ways cost the same CPU. */
+const GAIN_OF_FEW = 0.97;
 /** Who lost by so much twice need not lose three times more to be known. */
 const CLEAR_LOSS = 1.5;
 const CLEAR_RATIOS = 2;
@@ -60,38 +57,39 @@ interface SizeClass {
   reason: string;
 }
 
-/** How the two ways are called where they are explained. */
-interface WayWords {
+/** What the two ways are called where they are explained, and what a change to one must gain. */
+interface Ways {
   readonly first: Readonly<Record<SendWayName, string>>;
-  readonly splice: string;
-  readonly copy: string;
+  readonly names: Readonly<Record<SendWayName, string>>;
+  readonly gains: Readonly<Record<SendWayName, number>>;
 }
 
-export const SOCKET_WAYS: WayWords = {
+/** A copy must be worth its CPU; a reference need only be as fast. */
+export const SOCKET_WAYS: Ways = {
   first: {
     splice: 'auto: by reference first, no copy has been tried',
     copy: 'auto: by copy first, for so few bytes; no reference has been tried',
   },
-  splice: 'references',
-  copy: 'a copy',
+  names: { splice: 'references', copy: 'a copy' },
+  gains: { splice: 1, copy: 0.95 },
 };
 
-export const RING_WAYS: WayWords = {
+export const RING_WAYS: Ways = {
   first: {
     splice: 'auto: past the cache first, through it has not been tried',
     copy: 'auto: through the cache first, for so few bytes; past it has not been tried',
   },
-  splice: 'a copy past it',
-  copy: 'a copy through the cache',
+  names: { splice: 'a copy past it', copy: 'a copy through the cache' },
+  gains: { splice: 0.97, copy: 0.97 },
 };
 
 export class SendWay {
-  readonly #words: WayWords;
+  readonly #ways: Ways;
   /** By the power of two that the transfer's bytes reach. */
   readonly #classes: (SizeClass | undefined)[] = [];
 
-  constructor(words = SOCKET_WAYS) {
-    this.#words = words;
+  constructor(ways = SOCKET_WAYS) {
+    this.#ways = ways;
   }
 
   /** `mayTry`: nothing else about this transfer is a trial. */
@@ -99,10 +97,10 @@ export class SendWay {
     const size = this.#classOf(bytes);
     if (!mayTry) return size.current;
     size.turns++;
-    const isDue = size.turns - size.triedAt >= turnsToTrial(size);
-    if (!isDue || size.used.length < SIDE_RUN) return size.current;
+    const turns = size.turns - size.triedAt;
+    const isOut = size.trial !== undefined && turns < LOST_TURNS;
+    if (isOut || turns < turnsToTrial(size) || size.used.length < SIDE_RUN) return size.current;
     size.triedAt = size.turns;
-    // Another that has not ended by now does not count.
     size.trial = { before: middle(size.used), tried: undefined, after: [] };
     return otherThan(size.current);
   }
@@ -135,10 +133,10 @@ export class SendWay {
     if (!isKnown(size)) return;
     const ratio = middle(size.ratios);
     const other = otherThan(size.current);
-    const words = this.#words;
+    const { names, gains } = this.#ways;
     const ofCopy = (other === 'copy' ? ratio : 1 / ratio).toFixed(2);
-    size.reason = `auto: ${words.copy} took ${ofCopy} × the time of ${words.splice}`;
-    if (ratio >= gainOf(other, bytes)) return;
+    size.reason = `auto: ${names.copy} took ${ofCopy} × the time of ${names.splice}`;
+    if (ratio >= (bytes < COPY_FIRST_BYTES ? GAIN_OF_FEW : gains[other])) return;
     size.current = other;
     beginAnew(size, size.lanes);
   }
@@ -148,7 +146,7 @@ export class SendWay {
     const known = this.#classes[index];
     if (known !== undefined) return known;
     const current = bytes < COPY_FIRST_BYTES ? 'copy' : 'splice';
-    const reason = this.#words.first[current];
+    const reason = this.#ways.first[current];
     const fresh: SizeClass = {
       ...{ current, turns: 0, triedAt: 0, lanes: 0, reason },
       ...{ used: [], ratios: [], trial: undefined },
@@ -165,23 +163,18 @@ function beginAnew(size: SizeClass, lanes: number): void {
   size.trial = undefined;
 }
 
-function gainOf(way: SendWayName, bytes: number): number {
-  if (bytes < COPY_FIRST_BYTES) return GAIN_OF_EITHER;
-  return way === 'copy' ? GAIN_OF_COPY : 1;
-}
-
 function otherThan(way: SendWayName): SendWayName {
   return way === 'splice' ? 'copy' : 'splice';
 }
 
 function isKnown({ ratios }: SizeClass): boolean {
   if (ratios.length >= RATIOS_MIN) return true;
-  return ratios.length >= CLEAR_RATIOS && middle(ratios) > CLEAR_LOSS;
+  return ratios.length >= CLEAR_RATIOS && Math.min(...ratios) > CLEAR_LOSS;
 }
 
 /** What is hardly slower is looked at often, what was far slower now and then: things change. */
 function turnsToTrial(size: SizeClass): number {
   if (!isKnown(size)) return TRIAL_TURNS;
-  const worth = Math.ceil((middle(size.ratios) - 1) / TRIAL_COST) | 1;
-  return Math.max(SETTLED_TURNS_MIN, Math.min(SETTLED_TURNS_MAX, worth));
+  const worth = Math.min(SETTLED_TURNS_MAX, (middle(size.ratios) - 1) / TRIAL_COST);
+  return Math.max(SETTLED_TURNS_MIN, Math.ceil(worth) | 1);
 }

@@ -19,7 +19,7 @@ export interface ChannelReceipt {
 export interface Choice {
   /**
    * Of the setting; `lanes` of one transfer are those that it was spread over, `copies` how its
-   * payload went through shared memory.
+   * writer was asked to copy it into shared memory.
    */
   readonly name: string;
   /** As text. */

@@ -29,7 +29,10 @@ export const FRAME_KIND_MAX = 7;
 /** In the second byte, of a READ_DATA: the sender holds its memory until that is confirmed. */
 export const FLAG_HELD = 0x100;
 
-/** Likewise, of a READ_REQUEST: the answer shall be copied rather than held. */
+/**
+ * Likewise, of a READ_REQUEST: the answer shall be copied rather than held; over shared memory,
+ * through the cache.
+ */
 export const FLAG_COPIED = 0x200;
 
 /** In the first word: where the number of table entries begins. */
@@ -76,7 +79,7 @@ export const DATA_HEAD_FIELDS: readonly FrameField[] = declareFrame(DATA_HEAD_BY
     bytes: 1,
     meaning:
       'bit 0, READ_DATA alone: the answer shall be confirmed; bit 1, READ_REQUEST alone: the ' +
-      'answer shall leave as a copy; all others zero',
+      'answer shall leave as a copy, over shared memory through the cache; all others zero',
   },
   {
     name: 'tableEntries',

@@ -14,7 +14,8 @@ import type { BenchResult } from '../../src/bench/bench-result.js';
 import type { Engine } from '../../src/engine/engine.js';
 import { liveSession } from '../../src/engine/session-face.js';
 import { mailUnix } from '../../src/ffi/libc/unix-socket.js';
-import { openFixedMemory } from '../../src/os/fixed-memory.js';
+import { PAST_CACHE_X64 } from '../../src/ffi/past-cache.js';
+import { openFixedMemory, pastCacheCode } from '../../src/os/fixed-memory.js';
 import { directionOf, HEAD, HEADER_BYTES, TAIL } from '../../src/provider/tcp/shm/shm-layout.js';
 import { SHM_BYTES } from '../../src/provider/tcp/shm/shm-layout.js';
 import { closeEngines, KeptLog, openEngine, openPair } from '../support/engine-pair.js';
@@ -31,6 +32,9 @@ const MODES: Record<string, Partial<SettingValues>> = {
   caller: { ...SHM, 'lane.progress': 'caller', 'flow.channels': 2 },
 };
 
+/** The whole code of it. */
+const CODE = Buffer.from(PAST_CACHE_X64, 'hex');
+
 after(closeEngines);
 
 /** Mappings of channels that this process has. */
@@ -39,8 +43,28 @@ function mappedChannels(): string[] {
   return lines.filter((line) => line.includes('/memfd:tcpx-channel'));
 }
 
+/** Pages with the code that copies past the cache. */
+function mappedCopies(): number {
+  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
+  let pages = 0;
+  for (const line of lines.filter((text) => / r-xp 00000000 00:00 0\s*$/.test(text))) {
+    const [start = 0, end = 0] = (line.split(' ')[0] ?? '')
+      .split('-')
+      .map((hex) => parseInt(hex, 16));
+    const { uint8 } = openFixedMemory(start, end - start);
+    for (let at = 0; at < uint8.length; at += 4096) {
+      if (Buffer.from(uint8.subarray(at, at + CODE.length)).equals(CODE)) pages++;
+    }
+  }
+  return pages;
+}
+
 for (const [name, settings] of Object.entries(MODES)) {
   test(`shm, ${name}: all lands, and the receipt names the path`, async () => {
+    // This thread has one of its own for good.
+    pastCacheCode();
+    const pagesBefore = mappedCopies();
+    assert.equal(pagesBefore, process.arch === 'x64' ? 1 : 0);
     const pair = await openPair(settings);
     const bytes = 6_000_001;
     const source = new Uint8Array(bytes).map((_, index) => index * 31 + (index >> 8));
@@ -64,9 +88,15 @@ for (const [name, settings] of Object.entries(MODES)) {
     target.reverse();
     const read = await pair.drive(pair.session.read(blocks).done);
     assert.equal(read.path, 'shm');
+    assert.deepEqual(
+      read.choices.find((choice) => choice.name === 'copies'),
+      copies,
+    );
+    if (name === 'lanes' && process.arch === 'x64') assert.equal(mappedCopies(), pagesBefore + 4);
     assert.ok(Buffer.from(source).equals(target));
     await pair.close();
     assert.deepEqual(mappedChannels(), [], 'nothing stays mapped');
+    assert.equal(mappedCopies(), pagesBefore);
   });
 
   // Stored once, while nothing moves: the owner of a word overwrites it as soon as something does.

@@ -56,6 +56,8 @@ export interface LaneAgreement {
   readonly receiveBytes?: number;
   /** Of the channels one pulls each transfer. */
   readonly isByTurns?: boolean;
+  /** Its transfers ask for a copy, as those do that are not to go by reference. */
+  readonly isCopied?: boolean;
 }
 
 export interface LaneEvent {
@@ -176,6 +178,7 @@ export class LaneEnd implements LaneHooks {
     const slot = this.transfers.allocate({
       ...rest,
       isByTurns: this.#agreement.isByTurns === true,
+      isCopied: this.#agreement.isCopied === true,
       sessionIndex,
       notifyAt,
       notifyBytes,

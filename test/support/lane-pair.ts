@@ -23,6 +23,7 @@ export interface LanePairOptions {
   readonly isChecked?: boolean;
   readonly receiveBytes?: number;
   readonly isByTurns?: boolean;
+  readonly isCopied?: boolean;
   readonly link?: Omit<LinkOptions, 'random'>;
   /** The first end alone posts on every channel. */
   readonly isOwn?: boolean;
@@ -52,6 +53,7 @@ export class LanePair {
       chunkBytes: options.chunkBytes ?? 65536,
       isChecked: options.isChecked ?? false,
       isByTurns: options.isByTurns ?? false,
+      isCopied: options.isCopied ?? false,
       receiveBytes: options.receiveBytes ?? Number.POSITIVE_INFINITY,
     };
     const seed = options.hasGpus === true ? (options.seed ?? 1) : undefined;

@@ -20,6 +20,7 @@ import { OPERATION_READ } from './lane/layout.js';
 import type { LaneSession } from './lane-carrier.js';
 import type { RequestPlan } from './lane-request.js';
 import { RING_COPIES, throughCache } from './shm/ring-copies.js';
+import { PAST_CACHE_BYTES } from './shm/shm-ring.hot.js';
 import type { TransferTable } from './transfer-table.js';
 
 export interface LaneLearningOptions {
@@ -88,10 +89,11 @@ export class LaneLearning {
   wayOf(
     session: LaneSession,
     operation: DataOperation,
-    { totalBytes }: RequestPlan,
+    plan: RequestPlan,
     { chosen, holders }: GivenLanes,
   ): SendWayName | undefined {
-    if (totalBytes < WAY_BYTES_MIN || !this.#isWayOpen(session)) return undefined;
+    const { totalBytes } = plan;
+    if (totalBytes < WAY_BYTES_MIN || !this.#isWayOpen(session, plan)) return undefined;
     const { spreads, ways } = this.#of(session);
     const spread = spreads.of(operation, 'plain');
     const most = chosen.lanes.length;
@@ -156,7 +158,12 @@ export class LaneLearning {
     }
     const way = this.#ways[slot];
     const isShared = session.facts.path === 'shm';
-    if (way === undefined) return isShared ? [...choices, throughCache()] : choices;
+    if (way === undefined) {
+      const why = chosen.isOwn
+        ? OWN_REASON.slice('auto: '.length)
+        : 'staged memory or small blocks';
+      return isShared ? [...choices, throughCache(why)] : choices;
+    }
     const reason = this.#of(session).ways[this.#operationOf(slot)].reasonFor(bytes);
     const name = isShared ? 'copies' : 'socket.sendBy';
     choices.push({ name, value: isShared ? RING_COPIES[way] : way, reason });
@@ -164,8 +171,9 @@ export class LaneLearning {
   }
 
   // How payload goes through rings is no matter of sockets, nor of their setting.
-  #isWayOpen({ facts }: LaneSession): boolean {
-    return facts.path === 'shm' ? pastCacheCode() !== undefined : this.#options.isWayOpen === true;
+  #isWayOpen({ facts }: LaneSession, { totalBytes, pairs }: RequestPlan): boolean {
+    if (facts.path !== 'shm') return this.#options.isWayOpen === true;
+    return pastCacheCode() !== undefined && totalBytes / pairs.count >= PAST_CACHE_BYTES;
   }
 
   #of(session: LaneSession): Learnt {

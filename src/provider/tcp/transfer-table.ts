@@ -62,7 +62,7 @@ export interface TransferEntry {
   readonly isEven?: boolean;
   /** Of each lane's channels one pulls; see lane/pull-turns.ts. */
   readonly isByTurns?: boolean;
-  /** The kernel copies the payload, at whichever end sends it. */
+  /** Payload is copied, not referred to, and through the cache, at whichever end sends it. */
   readonly isCopied?: boolean;
   /** GPU memory is at either end. */
   readonly isStaged?: boolean;

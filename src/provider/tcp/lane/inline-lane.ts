@@ -53,8 +53,8 @@ export class InlineLane implements LaneHooks {
     return this.core.channels.some(isFlying);
   }
 
-  openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
-    if (link !== undefined) return new ShmPort(fd, link);
+  openPort({ fd, channelIndex, windowBytes, link, isChecked }: PortOrder): StreamPort {
+    if (link !== undefined) return new ShmPort(fd, link, !isChecked);
     const counters = zeroCopyCounters(this.core, channelIndex);
     return this.#open(fd, this.core.sendBy, counters, windowBytes);
   }

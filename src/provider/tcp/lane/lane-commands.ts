@@ -69,6 +69,8 @@ export interface PortOrder {
   /** The agreed window: credit lets the peer have no more than this on its way. */
   readonly windowBytes: number;
   readonly link: ShmLink | undefined;
+  /** Payload is summed where it has landed. */
+  readonly isChecked: boolean;
 }
 
 /** Where a lane gets its ports from, and who is told about channels that come and go. */
@@ -135,15 +137,16 @@ function addChannel(core: LaneCore, hooks: LaneHooks, words: Int32Array): void {
   assert(chunkBytesMax >= 1, 'an agreed chunk has bytes');
   const windowBytes = windowChunks * chunkBytesMax;
   const link = ShmLink.fromWords(words.subarray(ADD_CHANNEL_WORDS));
+  const isChecked = at(words, 7) === 1;
   const channel = new Channel({
-    port: hooks.openPort({ fd, channelIndex, windowBytes, link }),
+    port: hooks.openPort({ fd, channelIndex, windowBytes, link, isChecked }),
     sessionIndex,
     channelIndex,
     epoch,
     windowChunks,
     chunkBytesMax,
     isStriped: at(words, 6) > 1,
-    isChecked: at(words, 7) === 1,
+    isChecked,
     isPeers: at(words, 8) === CHANNEL_PEERS,
     isOwn: at(words, 8) === CHANNEL_OWN,
     link: linkOf(core, sessionIndex, channelIndex),

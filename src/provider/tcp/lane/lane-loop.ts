@@ -90,8 +90,8 @@ export class LaneLoop implements LaneHooks {
     this.#watch = new ChannelWatch(this.#readiness);
   }
 
-  openPort({ fd, channelIndex, windowBytes, link }: PortOrder): StreamPort {
-    if (link !== undefined) return new ShmPort(fd, link);
+  openPort({ fd, channelIndex, windowBytes, link, isChecked }: PortOrder): StreamPort {
+    if (link !== undefined) return new ShmPort(fd, link, !isChecked);
     const counters = zeroCopyCounters(this.#core, channelIndex);
     return new TcpPort(fd, this.#core.sendBy, counters, windowBytes);
   }

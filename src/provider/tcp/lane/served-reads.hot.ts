@@ -136,7 +136,7 @@ function pushSegments(channel: Channel, slot: number, word: number): number {
     if (isChecked) sum = crc32At(sum, addr, bytes);
     if (bytes >= ZERO_COPY_BYTES_MIN) isLarge = true;
   }
-  if (isLarge) hold(channel, slot, word);
+  if (isLarge || served.copied[slot] === 1) hold(channel, slot, word);
   return sum;
 }
 

@@ -90,6 +90,26 @@ test('reads: a short answer is copied, and nobody is asked to confirm it', () =>
   pair.destroy();
 });
 
+test('reads: where nothing goes by reference a link hears what the reader asks for', () => {
+  for (const isCopied of [false, true]) {
+    const pair = openPair({ seed: 3, isCopied, link: {} });
+    const pieces = 32;
+    const bytes = pieces * 8192;
+    const [local, remote] = [addRegion(pair.a, bytes), addRegion(pair.b, 2 * bytes)];
+    fillPattern(remote.memory, 3);
+    const blocks = Array.from({ length: pieces }, (_, index) => {
+      const near = { ...block(local.region, remote.region, 8192), localOffset: index * 8192 };
+      return { ...near, remoteOffset: index * 16_384 };
+    });
+    assert.equal(pair.finish(pair.a.post('read', blocks)), 0);
+    const { heldBytes, unheldBytes } = pair.links[0]!.b;
+    assert.ok((isCopied ? unheldBytes : heldBytes) >= bytes, `${heldBytes}, ${unheldBytes}`);
+    assert.ok((isCopied ? heldBytes : unheldBytes) < bytes, `${heldBytes}, ${unheldBytes}`);
+    assert.equal(pair.b.regions.users(remote.region), 0);
+    pair.destroy();
+  }
+});
+
 test('reads: a channel that ends holds what the peer may still read, until that has ended', () => {
   for (const end of ['fence', 'session'] as const) {
     const pair = openPair({ seed: 6 });

@@ -37,9 +37,10 @@ export interface StreamPort {
   readonly isByReference: boolean;
   setSend(index: number, addr: Address, bytes: ByteCount): void;
   /**
-   * Sends entries `first` … `count` − 1: bytes taken, or −errno. `isHeld`: ranges of at least
-   * ZERO_COPY_BYTES_MIN stay as they are until the peer has confirmed them, so that the kernel
-   * may send them from where they lie.
+   * Sends entries `first` … `count` − 1: bytes taken, or −errno. `isHeld`: nobody asks for a copy.
+   * Of a port that is by reference, ranges of at least ZERO_COPY_BYTES_MIN stay as they are then
+   * until the peer has confirmed them, so that the kernel may send them from where they lie. Any
+   * other is done with the memory when it returns; one over shared memory copies past the cache.
    */
   send(first: number, count: number, isHeld: boolean): number;
   /** Forgets `bytes` that were sent, from entry `first`; returns the first with bytes left. */

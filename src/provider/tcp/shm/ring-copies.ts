@@ -1,4 +1,4 @@
-// How payload is copied into the rings of shared memory and out of them, as a receipt says it.
+// How a writer copies payload into the rings of shared memory, as a receipt says it.
 
 import type { SendWayName } from '../../../flow/send-way.js';
 import { pastCacheCode } from '../../../os/fixed-memory.js';
@@ -10,13 +10,12 @@ export const RING_COPIES: Readonly<Record<SendWayName, string>> = {
   copy: 'through the cache',
 };
 
-/** Of a transfer for which nothing was to be chosen. */
-export function throughCache(): Choice {
-  return { name: 'copies', value: RING_COPIES.copy, reason: `auto: ${reasonOfNone()}` };
+/** Of a transfer for which nothing was to be chosen; `why` not, where copies past it are there. */
+export function throughCache(why: string): Choice {
+  return { name: 'copies', value: RING_COPIES.copy, reason: `auto: ${obstacle() ?? why}` };
 }
 
-function reasonOfNone(): string {
+function obstacle(): string | undefined {
   if (process.arch !== 'x64') return `no copy past it is carried for ${process.arch}`;
-  if (pastCacheCode() === undefined) return 'this process may have no machine code';
-  return 'of few bytes, of staged memory, or by the posting thread';
+  return pastCacheCode() === undefined ? 'this process may have no machine code' : undefined;
 }

@@ -45,13 +45,14 @@ export class ShmPort implements PolledPort, Bell {
   /** What the socket said at its end: 0, or −errno; 1 while it is open. */
   #ending = 1;
 
-  /** Takes over the socket and the mapping. */
-  constructor(fd: number, link: ShmLink) {
+  /** Takes over the socket and the mapping. `isLeft`: nobody here reads soon what has landed. */
+  constructor(fd: number, link: ShmLink, isLeft = true) {
     this.fd = fd;
     this.#link = link;
     const header = viewHeader(link.addr);
     this.#out = new RingEnd(header, link.side, true, this);
     this.#in = new RingEnd(header, link.side, false, this);
+    this.#in.isPastCache = isLeft;
     this.#bellTable = createIovTable();
     setIov(this.#bellTable, 0, scratchAddr, 1);
     this.#isProved = link.side === 'client';
@@ -68,7 +69,7 @@ export class ShmPort implements PolledPort, Bell {
     this.#sending.bytes[index] = bytes;
   }
 
-  /** `isHeld`: nothing is copied by the kernel here; the copies go past the cache. */
+  /** `isHeld`: copies go past the cache; nothing is referred to here. */
   send(first: number, count: number, isHeld: boolean): number {
     if (!this.#mayMove()) return WOULD_BLOCK;
     this.#out.isPastCache = isHeld;

@@ -9,8 +9,8 @@ export const EPROTO = 71;
 /** Copied before the other end is told, so that both copy at the same time. */
 const PIECE_BYTES = 32 * 1024;
 const MASK = RING_BYTES - 1;
-/** Shorter pieces are copied through the cache: heads and tables among them. */
-const PAST_CACHE_BYTES = 4096;
+/** Shorter pieces are copied through the cache: heads, and what lies in small blocks. */
+export const PAST_CACHE_BYTES = 4096;
 /**
  * A reader's stores go past its cache where so much has landed further and further on, with steps
  * of no more than the second: it will not be found in a cache, whoever reads it, and to fetch
@@ -78,8 +78,8 @@ function copy(ring: RingEnd, isPast: boolean, target: number, source: number, by
 
 /** Whether the bytes stay out of this core's caches. */
 function isPastCache(ring: RingEnd, addr: number, bytes: number, isExpected: boolean): boolean {
-  if (bytes < PAST_CACHE_BYTES) return false;
-  if (ring.isWriter) return ring.isPastCache;
+  if (bytes < PAST_CACHE_BYTES || !ring.isPastCache) return false;
+  if (ring.isWriter) return true;
   return isExpected && ring.landedForward >= FORWARD_BYTES && isFurther(ring, addr);
 }
 

@@ -133,7 +133,8 @@ test('shm ring: a writer goes past its cache where it is told to', (t) => {
 });
 
 test('shm ring: what lands further and further on goes past the reader’s cache', (t) => {
-  const { move } = openBusyRing(t, false);
+  const { ring, move } = openBusyRing(t, false);
+  ring.isPastCache = true;
   let at = 0;
   for (; at < 2 * MIB; at += STEP) assert.equal(move(at, STEP), 0, `${at}`);
   assert.equal(move(at, STEP), STEP);
@@ -141,10 +142,14 @@ test('shm ring: what lands further and further on goes past the reader’s cache
   assert.equal(move(60 * MIB, STEP, false), 0);
   assert.equal(move(at + 2 * STEP, STEP), STEP);
   assert.equal(move(at + 3 * STEP, 4095), 0);
+  // Where it is summed up next.
+  ring.isPastCache = false;
+  assert.equal(move(at + 4 * STEP, STEP), 0);
 });
 
 test('shm ring: a step back, or far away, is through the cache until it has gone on again', (t) => {
-  const { move } = openBusyRing(t, false);
+  const { ring, move } = openBusyRing(t, false);
+  ring.isPastCache = true;
   for (const [from, to] of [
     [2 * MIB, 0],
     [0, 40 * MIB],
@@ -156,7 +161,8 @@ test('shm ring: a step back, or far away, is through the cache until it has gone
 });
 
 test('shm ring: 1 MiB that lands in one place again and again stays in the cache', (t) => {
-  const { move } = openBusyRing(t, false);
+  const { ring, move } = openBusyRing(t, false);
+  ring.isPastCache = true;
   for (let round = 0; round < 20; round++) {
     for (let at = 0; at < MIB; at += STEP) assert.equal(move(at, STEP), 0);
   }

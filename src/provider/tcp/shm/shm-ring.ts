@@ -56,7 +56,7 @@ export class RingEnd {
   published = 0;
   /** The peer's position as last seen and checked. */
   peer = 0;
-  /** A writer's: how the vector in hand is copied. */
+  /** Whether payload may go past the cache: of a writer, in the vector in hand. */
   isPastCache = false;
   /** A reader's: where the last payload ended, and how much landed without a step back. */
   landedTo = FLOAT_ZERO;
