@@ -47,6 +47,8 @@ interface SizeClass {
   current: SendWayName;
   turns: number;
   triedAt: number;
+  /** Turns from one trial to the next, as its ratios make them. */
+  period: number;
   /** Lanes with which all was measured: with others all is new. */
   lanes: number;
   /** Times of a byte of the newest usual transfers. */
@@ -99,7 +101,7 @@ export class SendWay {
     size.turns++;
     const turns = size.turns - size.triedAt;
     const isOut = size.trial !== undefined && turns < LOST_TURNS;
-    if (isOut || turns < turnsToTrial(size) || size.used.length < SIDE_RUN) return size.current;
+    if (isOut || turns < size.period || size.used.length < SIDE_RUN) return size.current;
     size.triedAt = size.turns;
     size.trial = { before: middle(size.used), tried: undefined, after: [] };
     return otherThan(size.current);
@@ -130,7 +132,8 @@ export class SendWay {
     size.trial = undefined;
     size.ratios.push(tried / Math.min(before, middle(after)));
     if (size.ratios.length > RATIOS_MAX) size.ratios.shift();
-    if (!isKnown(size)) return;
+    size.period = periodOf(size.ratios);
+    if (!isKnown(size.ratios)) return;
     const ratio = middle(size.ratios);
     const other = otherThan(size.current);
     const { names, gains } = this.#ways;
@@ -148,7 +151,7 @@ export class SendWay {
     const current = bytes < COPY_FIRST_BYTES ? 'copy' : 'splice';
     const reason = this.#ways.first[current];
     const fresh: SizeClass = {
-      ...{ current, turns: 0, triedAt: 0, lanes: 0, reason },
+      ...{ current, turns: 0, triedAt: 0, period: TRIAL_TURNS, lanes: 0, reason },
       ...{ used: [], ratios: [], trial: undefined },
     };
     this.#classes[index] = fresh;
@@ -160,6 +163,7 @@ function beginAnew(size: SizeClass, lanes: number): void {
   size.lanes = lanes;
   size.used = [];
   size.ratios = [];
+  size.period = TRIAL_TURNS;
   size.trial = undefined;
 }
 
@@ -167,14 +171,14 @@ function otherThan(way: SendWayName): SendWayName {
   return way === 'splice' ? 'copy' : 'splice';
 }
 
-function isKnown({ ratios }: SizeClass): boolean {
+function isKnown(ratios: readonly number[]): boolean {
   if (ratios.length >= RATIOS_MIN) return true;
   return ratios.length >= CLEAR_RATIOS && Math.min(...ratios) > CLEAR_LOSS;
 }
 
 /** What is hardly slower is looked at often, what was far slower now and then: things change. */
-function turnsToTrial(size: SizeClass): number {
-  if (!isKnown(size)) return TRIAL_TURNS;
-  const worth = Math.min(SETTLED_TURNS_MAX, (middle(size.ratios) - 1) / TRIAL_COST);
+function periodOf(ratios: readonly number[]): number {
+  if (!isKnown(ratios)) return TRIAL_TURNS;
+  const worth = Math.min(SETTLED_TURNS_MAX, (middle(ratios) - 1) / TRIAL_COST);
   return Math.max(SETTLED_TURNS_MIN, Math.ceil(worth) | 1);
 }
