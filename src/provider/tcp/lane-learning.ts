@@ -53,6 +53,7 @@ export interface GivenLanes {
 /** What a lane with a NIC of its own should have, before anything is known: a chunk. */
 const LINK_BYTES = CHUNK_BYTES_FLOOR;
 const TURNS_REASON = 'auto: of each lane one at a time, as connections to this host are paced';
+const NO_WAY_REASON = 'auto: staged memory or small blocks';
 /** One lane has nothing to learn: no clock is read for it. */
 const UNTIMED = -1;
 
@@ -159,10 +160,8 @@ export class LaneLearning {
     const way = this.#ways[slot];
     const isShared = session.facts.path === 'shm';
     if (way === undefined) {
-      const why = chosen.isOwn
-        ? OWN_REASON.slice('auto: '.length)
-        : 'staged memory or small blocks';
-      return isShared ? [...choices, throughCache(why)] : choices;
+      if (isShared) choices.push(throughCache(chosen.isOwn ? OWN_REASON : NO_WAY_REASON));
+      return choices;
     }
     const reason = this.#of(session).ways[this.#operationOf(slot)].reasonFor(bytes);
     const name = isShared ? 'copies' : 'socket.sendBy';

@@ -136,7 +136,8 @@ function pushSegments(channel: Channel, slot: number, word: number): number {
     if (isChecked) sum = crc32At(sum, addr, bytes);
     if (bytes >= ZERO_COPY_BYTES_MIN) isLarge = true;
   }
-  if (isLarge || served.copied[slot] === 1) hold(channel, slot, word);
+  // A port that refers to nothing hears of small ranges too.
+  if (isLarge || !channel.port.isByReference) hold(channel, slot, word);
   return sum;
 }
 

@@ -10,12 +10,12 @@ export const RING_COPIES: Readonly<Record<SendWayName, string>> = {
   copy: 'through the cache',
 };
 
-/** Of a transfer for which nothing was to be chosen; `why` not, where copies past it are there. */
-export function throughCache(why: string): Choice {
-  return { name: 'copies', value: RING_COPIES.copy, reason: `auto: ${obstacle() ?? why}` };
+/** Of a transfer for which nothing was to be chosen: why not, where copies past it are there. */
+export function throughCache(reason: string): Choice {
+  return { name: 'copies', value: RING_COPIES.copy, reason: obstacle() ?? reason };
 }
 
 function obstacle(): string | undefined {
-  if (process.arch !== 'x64') return `no copy past it is carried for ${process.arch}`;
-  return pastCacheCode() === undefined ? 'this process may have no machine code' : undefined;
+  if (process.arch !== 'x64') return `auto: no copy past it is carried for ${process.arch}`;
+  return pastCacheCode() === undefined ? 'auto: this process may have no machine code' : undefined;
 }
